@@ -1,0 +1,81 @@
+# The front door: every target sets up what it needs.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+SPARK ?= 4.3.0
+VENV ?= .venv
+BIN := $(VENV)/bin
+CACHE ?= $(HOME)/.cache/indextables
+export CARGO_TARGET_DIR ?= $(CACHE)/cargo
+export PYTHONWARNDEFAULTENCODING =
+# `dev` compiles in seconds for work on the engine; everything measured or shipped is `release`.
+PROFILE ?= release
+JAR := python/indextables/jars/indextables-hooks.jar
+NATIVE := python/indextables/_native.abi3.so
+RUST_SOURCES := $(shell find rust/src -name '*.rs') rust/Cargo.toml rust/Cargo.lock
+SCALA_SOURCES := $(shell find jvm -name '*.scala' -o -path '*/services/*' -type f)
+
+##@ Everyday
+help: ## Show this help
+	@awk 'BEGIN{FS=":.*##"} /^##@/{printf "\n%s\n",substr($$0,5)} /^[a-z-]+:.*##/{printf "  %-12s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready $(NATIVE) $(JAR) ## Create .venv with everything built (idempotent)
+
+demo: setup ## Index, search, aggregate and change a sample of log events
+	$(BIN)/python -m indextables.demo
+
+test: setup ## Run the tests
+	$(BIN)/python -m pytest -q -m "not slow"
+	cargo test --quiet --manifest-path rust/Cargo.toml
+
+test-slow: setup ## Run thousands of generated cases
+	$(BIN)/python -m pytest -q -m slow
+
+check: setup ## Lint, types, layers, formatting, generated files
+	$(BIN)/ruff check python tests benches jvm
+	$(BIN)/ruff format --check python tests benches jvm
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	cargo fmt --manifest-path rust/Cargo.toml --check
+	cargo clippy --quiet --manifest-path rust/Cargo.toml --all-targets -- -D warnings
+	$(BIN)/python docs/generate.py --check
+
+fix: setup ## Format and apply safe fixes, regenerate documents
+	$(BIN)/ruff check --fix python tests benches jvm
+	$(BIN)/ruff format python tests benches jvm
+	cargo fmt --manifest-path rust/Cargo.toml
+	$(BIN)/python docs/generate.py
+
+bench: setup ## Measure, side by side with Parquet
+	$(BIN)/python -m benches
+
+docs: setup ## Regenerate the generated documents
+	$(BIN)/python docs/generate.py
+
+##@ Building
+wheel: $(VENV)/.ready $(JAR) ## Build the wheel into dist/
+	$(BIN)/maturin build --release --out dist
+
+clean: ## Remove what was built here (not the cache)
+	rm -rf $(VENV) dist $(NATIVE) $(JAR)
+
+$(VENV)/.ready: requirements-dev.txt pyproject.toml
+	@command -v java >/dev/null || { echo "a Java runtime (17 or newer) is needed: apt-get install openjdk-17-jre-headless"; exit 1; }
+	@command -v cargo >/dev/null || { echo "Rust (1.90 or newer) is needed: see rustup"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-dev.txt "pyspark[connect]==$(SPARK)"
+	echo "$(CURDIR)/python" > $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/indextables.pth
+	touch $@
+
+$(NATIVE): $(RUST_SOURCES) $(VENV)/.ready
+	cd rust && PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo build --quiet --profile $(PROFILE) --lib --features python
+	cp $(CARGO_TARGET_DIR)/$(subst dev,debug,$(PROFILE))/libindextables_engine.so $@.new
+	mv $@.new $@
+
+$(JAR): $(SCALA_SOURCES) jvm/build.py $(VENV)/.ready
+	$(BIN)/python jvm/build.py $@
+
+.PHONY: help setup demo test test-slow check fix bench docs wheel clean

@@ -1,0 +1,1 @@
+"""Every configuration key, in one typed registry; no other module spells a key."""

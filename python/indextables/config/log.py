@@ -1,0 +1,239 @@
+"""Keys of the log: commits, checkpoints, state, retention, caches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indextables.config.option import (
+    BOOLEAN,
+    Option,
+    Scope,
+    choice,
+    integer,
+    number,
+    optional,
+)
+
+_GROUP = "Transaction log and state"
+_ALL = (Scope.OPTION, Scope.SESSION, Scope.TABLE)
+_MAX_INT = 2**31 - 1
+
+CHECKPOINT_ENABLED = Option(
+    "checkpoint.enabled",
+    BOOLEAN,
+    default=True,
+    doc="Write checkpoints.",
+    group=_GROUP,
+    scopes=_ALL,
+)
+CHECKPOINT_INTERVAL = Option(
+    "checkpoint.interval",
+    integer(0),
+    10,
+    "Versions between automatic checkpoints; 0 writes none.",
+    _GROUP,
+    _ALL,
+)
+COMPRESSION_ENABLED = Option(
+    "transaction.compression.enabled",
+    BOOLEAN,
+    default=True,
+    doc="Compress version files with gzip.",
+    group=_GROUP,
+    scopes=_ALL,
+)
+RETRY_MAX_ATTEMPTS = Option(
+    "transaction.retry.maxAttempts",
+    integer(1),
+    10,
+    "How often a commit tries to win a version.",
+    _GROUP,
+)
+RETRY_BASE_DELAY_MS = Option(
+    "transaction.retry.baseDelayMs",
+    integer(0),
+    100,
+    "First pause between commit attempts; doubled each time, with jitter.",
+    _GROUP,
+)
+RETRY_MAX_DELAY_MS = Option(
+    "transaction.retry.maxDelayMs",
+    integer(0),
+    5000,
+    "Longest pause between attempts.",
+    _GROUP,
+)
+STATE_FORMAT = Option(
+    "state.format",
+    choice("avro", "json"),
+    "avro",
+    "Format of checkpoints: Avro state, or the older JSON checkpoint.",
+    _GROUP,
+    _ALL,
+)
+STATE_COMPRESSION = Option(
+    "state.compression",
+    choice("zstd", "snappy", "deflate", "none"),
+    "zstd",
+    "Compression of manifests.",
+    _GROUP,
+    _ALL,
+)
+STATE_COMPRESSION_LEVEL = Option(
+    "state.compressionLevel",
+    integer(1, 22),
+    3,
+    "Level of zstd.",
+    _GROUP,
+    _ALL,
+)
+ENTRIES_PER_MANIFEST = Option(
+    "state.entriesPerManifest",
+    integer(1),
+    50_000,
+    "Most entries of one manifest.",
+    _GROUP,
+    _ALL,
+)
+STATE_READ_PARALLELISM = Option(
+    "state.read.parallelism",
+    integer(1),
+    8,
+    "Manifests read at the same time.",
+    _GROUP,
+)
+RENORMALIZE_THRESHOLD = Option(
+    "state.schema.renormalizeThreshold",
+    integer(0),
+    5,
+    "A checkpoint hashes all schemas anew when it meets more different references.",
+    _GROUP,
+    _ALL,
+)
+TOMBSTONE_THRESHOLD = Option(
+    "state.compaction.tombstoneThreshold",
+    number(0, 1),
+    0.10,
+    "Share of removed entries above which a checkpoint compacts.",
+    _GROUP,
+    _ALL,
+)
+MAX_MANIFESTS = Option(
+    "state.compaction.maxManifests",
+    integer(1),
+    20,
+    "Number of manifests above which a checkpoint compacts.",
+    _GROUP,
+    _ALL,
+)
+LARGE_REMOVE_THRESHOLD = Option(
+    "state.compaction.largeRemoveThreshold",
+    integer(0),
+    _MAX_INT,
+    "Removals in one checkpoint above which it compacts.",
+    _GROUP,
+    _ALL,
+)
+COMPACT_AFTER_MERGE = Option(
+    "state.compaction.afterMerge",
+    BOOLEAN,
+    default=True,
+    doc="Compact the state after MERGE SPLITS.",
+    group=_GROUP,
+    scopes=_ALL,
+)
+STATE_RETENTION_VERSIONS = Option(
+    "state.retention.versions",
+    integer(1),
+    2,
+    "States kept whatever their age.",
+    _GROUP,
+    _ALL,
+)
+STATE_RETENTION_HOURS = Option(
+    "state.retention.hours",
+    number(0),
+    168.0,
+    "Age up to which states are kept.",
+    _GROUP,
+    _ALL,
+)
+GC_MIN_MANIFEST_AGE_HOURS = Option(
+    "state.gc.minManifestAgeHours",
+    number(0),
+    1.0,
+    "Unreferenced manifests younger than this are kept.",
+    _GROUP,
+)
+STATE_RETRY_MAX_ATTEMPTS = Option(
+    "state.retry.maxAttempts",
+    integer(1),
+    10,
+    "How often a state write is tried.",
+    _GROUP,
+)
+STATE_RETRY_BASE_DELAY_MS = Option(
+    "state.retry.baseDelayMs",
+    integer(0),
+    100,
+    "First pause between state writes.",
+    _GROUP,
+)
+STATE_RETRY_MAX_DELAY_MS = Option(
+    "state.retry.maxDelayMs",
+    integer(0),
+    5000,
+    "Longest pause between state writes.",
+    _GROUP,
+)
+CACHE_ENABLED = Option(
+    "transaction.cache.enabled",
+    BOOLEAN,
+    default=True,
+    doc="Keep snapshots between queries.",
+    group=_GROUP,
+)
+CACHE_EXPIRATION_SECONDS = Option(
+    "transaction.cache.expirationSeconds",
+    optional(number(0)),
+    None,
+    "How long a cached snapshot is used without looking for newer commits. Unset, every query "
+    "looks, so a reader sees the newest commit.",
+    _GROUP,
+)
+LOG_RETENTION_HOURS = Option(
+    "purge.txLogRetentionHours",
+    number(0),
+    720.0,
+    "Age up to which version files are kept.",
+    _GROUP,
+    _ALL,
+)
+TRUNCATE_STATS = Option(
+    "stats.truncation.enabled",
+    BOOLEAN,
+    default=True,
+    doc="Shorten long text statistics.",
+    group="Statistics",
+    scopes=_ALL,
+)
+STATS_MAX_LENGTH = Option(
+    "stats.truncation.maxLength",
+    integer(1),
+    32,
+    "Characters kept of a text statistic.",
+    "Statistics",
+    _ALL,
+)
+STATS_NUM_COLUMNS = Option(
+    "dataSkippingNumIndexedCols",
+    integer(-1),
+    32,
+    "Columns with statistics, in schema order; -1 means all, 0 none.",
+    "Statistics",
+    _ALL,
+)
+
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    value for value in globals().values() if isinstance(value, Option)
+)

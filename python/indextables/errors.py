@@ -1,0 +1,168 @@
+"""The one error tree: every failure a user can meet has a stable code, a message and a way out.
+
+A class exists only where a caller would act differently; what went wrong is the *code*, one row of
+`CODES`. The code stands in the text as `[CODE]`, because Spark turns an exception of a Python worker
+into text: `from_text` finds the class again on the driver.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class IndexTablesError(Exception):
+    """Base of everything raised on purpose; carries `code`, `hint` and `context`."""
+
+    retryable = False
+
+    def __init__(
+        self, code: str, message: str, hint: str = "", context: Mapping[str, Any] | None = None
+    ) -> None:
+        # positional arguments survive pickling between Spark's processes
+        super().__init__(code, message, hint, dict(context or {}))
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.context = dict(context or {})
+
+    def __str__(self) -> str:
+        tail = f"; hint: {self.hint}" if self.hint else ""
+        return f"[{self.code}] {self.message}{tail}"
+
+
+class InvalidError(IndexTablesError, ValueError):
+    """The request must be changed."""
+
+
+class ConfigError(InvalidError):
+    """A configuration key or value is wrong."""
+
+
+class QuerySyntaxError(InvalidError):
+    """The search text does not parse; `context['position']` points into it."""
+
+
+class SqlSyntaxError(InvalidError):
+    """A command does not parse."""
+
+
+class SchemaMismatchError(InvalidError):
+    """The data does not fit the table."""
+
+
+class UnsupportedError(IndexTablesError, NotImplementedError):
+    """Not possible in this version."""
+
+
+class TableNotFoundError(IndexTablesError, FileNotFoundError):
+    """There is no table at this place."""
+
+    # OSError subclasses print errno tuples unless told otherwise
+    __str__ = IndexTablesError.__str__
+
+
+class TableExistsError(IndexTablesError, FileExistsError):
+    """There is a table already."""
+
+    __str__ = IndexTablesError.__str__
+
+
+class ConflictError(IndexTablesError):
+    """Another writer was faster: read again and redo."""
+
+    retryable = True
+
+
+class CommitUnknownError(IndexTablesError):
+    """The outcome of a commit is not known: look before redoing."""
+
+
+class StorageError(IndexTablesError, OSError):
+    """The store failed."""
+
+    __str__ = IndexTablesError.__str__
+
+
+class CorruptError(IndexTablesError):
+    """A file of the table breaks the format."""
+
+
+class ProtocolError(IndexTablesError):
+    """The table needs a newer reader or writer."""
+
+
+class InternalError(IndexTablesError):
+    """A defect of ours; please report it."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """One row of the error table."""
+
+    error: type[IndexTablesError]
+    template: str
+    hint: str = ""
+    sqlstate: str = "XX000"
+
+
+CODES: dict[str, Code] = {
+    "CONFIG_BAD_VALUE": Code(
+        ConfigError,
+        "`{key}` = `{value}` is not valid: {allowed}",
+        "correct the value or unset the key",
+        "22023",
+    ),
+    "CONFIG_CONFLICT": Code(
+        ConfigError,
+        "`{key}` is given twice with different values: {values}",
+        "keep one of them",
+        "22023",
+    ),
+    "INTERNAL": Code(
+        InternalError,
+        "{detail}",
+        "this is a defect of indextables, please report it",
+        "XX000",
+    ),
+    "SCHEMA_UNSUPPORTED_TYPE": Code(
+        UnsupportedError,
+        "column `{column}` has type `{type}`, which has no place in a split",
+        "cast it to a supported type",
+        "0A000",
+    ),
+    "TABLE_EXISTS": Code(
+        TableExistsError,
+        "a table exists already at `{path}`",
+        "use mode append or overwrite, or another path",
+        "42P07",
+    ),
+    "TABLE_NOT_FOUND": Code(
+        TableNotFoundError,
+        "there is no IndexTables table at `{path}`",
+        "check the path; a table is a folder with `_transaction_log` inside",
+        "42P01",
+    ),
+}
+
+_MARK = re.compile(r"\[([A-Z][A-Z0-9_]+)\] (.*)", re.DOTALL)
+
+
+def error(code: str, **context: Any) -> IndexTablesError:
+    """The exception of a code, ready to raise."""
+    row = CODES[code]
+    return row.error(code, row.template.format(**context), row.hint, context)
+
+
+def from_text(text: str) -> IndexTablesError | None:
+    """The exception that was turned into this text, if one of ours was."""
+    for found in _MARK.finditer(text):
+        code, rest = found.groups()
+        if code in CODES:
+            message, _, hint = rest.partition("; hint: ")
+            return CODES[code].error(code, message.strip(), hint.strip().split("\n")[0])
+    return None

@@ -1,0 +1,1 @@
+"""Values of the format: column types and schemas. No I/O, no Spark."""

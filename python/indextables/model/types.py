@@ -1,0 +1,252 @@
+"""Spark's column types as plain values, read from and written to Spark's own schema JSON.
+
+The log stores a table's schema as Spark's JSON text, and rows travel as Arrow; this module joins the
+two without importing pyspark, so that a table can be opened from plain Python.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from indextables.errors import error
+
+
+@dataclass(frozen=True)
+class DataType:
+    """Base of all column types."""
+
+    def to_json(self) -> Any:
+        """Spark's JSON value of this type."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> pa.DataType:
+        """The Arrow type rows of this column travel as."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Atomic(DataType):
+    """A type without parameters that matter to us; `name` is Spark's JSON name, kept as written."""
+
+    name: str
+
+    def to_json(self) -> Any:
+        """Spark's JSON value of this type."""
+        return self.name
+
+    def to_arrow(self) -> pa.DataType:
+        """The Arrow type rows of this column travel as."""
+        return _ARROW[self.kind]
+
+    @property
+    def kind(self) -> str:
+        """The name without length, collation or interval units: what decides behaviour."""
+        if self.name.startswith(("char(", "varchar(", "string collate ")):
+            return "string"
+        if self.name.startswith("interval "):
+            return "year_month" if self.name.split()[1] in ("year", "month") else "day_time"
+        return _ALIASES.get(self.name, self.name)
+
+
+@dataclass(frozen=True)
+class Decimal(DataType):
+    """Exact decimal numbers."""
+
+    precision: int
+    scale: int
+
+    def to_json(self) -> Any:
+        """Spark's JSON value of this type."""
+        return f"decimal({self.precision},{self.scale})"
+
+    def to_arrow(self) -> pa.DataType:
+        """The Arrow type rows of this column travel as."""
+        return pa.decimal128(self.precision, self.scale)
+
+
+@dataclass(frozen=True)
+class Array(DataType):
+    """A list of elements of one type."""
+
+    element: DataType
+    contains_null: bool = True
+
+    def to_json(self) -> Any:
+        """Spark's JSON value of this type."""
+        return {
+            "type": "array",
+            "elementType": self.element.to_json(),
+            "containsNull": self.contains_null,
+        }
+
+    def to_arrow(self) -> pa.DataType:
+        """The Arrow type rows of this column travel as."""
+        return pa.list_(pa.field("element", self.element.to_arrow(), self.contains_null))
+
+
+@dataclass(frozen=True)
+class Map(DataType):
+    """Keys and values; keys are never null."""
+
+    key: DataType
+    value: DataType
+    value_contains_null: bool = True
+
+    def to_json(self) -> Any:
+        """Spark's JSON value of this type."""
+        return {
+            "type": "map",
+            "keyType": self.key.to_json(),
+            "valueType": self.value.to_json(),
+            "valueContainsNull": self.value_contains_null,
+        }
+
+    def to_arrow(self) -> pa.DataType:
+        """The Arrow type rows of this column travel as."""
+        return pa.map_(
+            pa.field("key", self.key.to_arrow(), nullable=False),
+            pa.field("value", self.value.to_arrow(), self.value_contains_null),
+        )
+
+
+@dataclass(frozen=True)
+class Field:
+    """A named column or struct member."""
+
+    name: str
+    type: DataType
+    nullable: bool = True
+    metadata: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Spark's JSON value of this field."""
+        return {
+            "name": self.name,
+            "type": self.type.to_json(),
+            "nullable": self.nullable,
+            "metadata": self.metadata,
+        }
+
+    def to_arrow(self) -> pa.Field:
+        """The Arrow field rows of this column travel as."""
+        return pa.field(self.name, self.type.to_arrow(), self.nullable)
+
+
+@dataclass(frozen=True)
+class Struct(DataType):
+    """Named members in order; also a table's schema."""
+
+    fields: tuple[Field, ...]
+
+    def to_json(self) -> Any:
+        """Spark's JSON value of this type."""
+        return {"type": "struct", "fields": [f.to_json() for f in self.fields]}
+
+    def to_arrow(self) -> pa.DataType:
+        """The Arrow type rows of this column travel as."""
+        return pa.struct([f.to_arrow() for f in self.fields])
+
+    def to_arrow_schema(self) -> pa.Schema:
+        """The Arrow schema rows of a table with this schema travel as."""
+        return pa.schema([f.to_arrow() for f in self.fields])
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in order."""
+        return [f.name for f in self.fields]
+
+    def get(self, name: str) -> Field | None:
+        """The field of exactly this name."""
+        return next((f for f in self.fields if f.name == name), None)
+
+    def find(self, path: tuple[str, ...]) -> Field | None:
+        """The field at a path through nested structs."""
+        found = self.get(path[0])
+        if found is None or len(path) == 1:
+            return found
+        return found.type.find(path[1:]) if isinstance(found.type, Struct) else None
+
+
+_ALIASES = {
+    "bigint": "long",
+    "int": "integer",
+    "smallint": "short",
+    "tinyint": "byte",
+    "real": "float",
+}
+_ARROW: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "day_time": pa.duration("us"),
+    "year_month": pa.int32(),
+    "void": pa.null(),
+}
+_DECIMAL = re.compile(r"decimal(?:\(\s*(\d+)\s*,\s*(-?\d+)\s*\))?$")
+
+
+def parse_type(value: Any, column: str = "?") -> DataType:
+    """The type written as this JSON value."""
+    if isinstance(value, str):
+        return _parse_atomic(value, column)
+    kind = value.get("type")
+    if kind == "struct":
+        return Struct(tuple(parse_field(f, column) for f in value["fields"]))
+    if kind == "array":
+        return Array(parse_type(value["elementType"], column), value.get("containsNull", True))
+    if kind == "map":
+        return Map(
+            parse_type(value["keyType"], column),
+            parse_type(value["valueType"], column),
+            value.get("valueContainsNull", True),
+        )
+    if kind == "udt":
+        return parse_type(value["sqlType"], column)
+    raise error("SCHEMA_UNSUPPORTED_TYPE", column=column, type=json.dumps(value))
+
+
+def _parse_atomic(name: str, column: str) -> DataType:
+    decimal = _DECIMAL.match(name)
+    if decimal:
+        return Decimal(int(decimal[1] or 10), int(decimal[2] or 0))
+    atomic = Atomic(name)
+    if atomic.kind not in _ARROW:
+        raise error("SCHEMA_UNSUPPORTED_TYPE", column=column, type=name)
+    return atomic
+
+
+def parse_field(value: dict[str, Any], parent: str = "?") -> Field:
+    """The field written as this JSON value."""
+    name = value["name"]
+    column = name if parent == "?" else f"{parent}.{name}"
+    return Field(
+        name,
+        parse_type(value["type"], column),
+        value.get("nullable", True),
+        value.get("metadata") or {},
+    )
+
+
+def parse_schema(text: str) -> Struct:
+    """The schema written as Spark's JSON text."""
+    value = json.loads(text)
+    return Struct(tuple(parse_field(f) for f in value["fields"]))
+
+
+def render_schema(schema: Struct) -> str:
+    """Spark's JSON text of a schema."""
+    return json.dumps(schema.to_json(), separators=(",", ":"), ensure_ascii=False)

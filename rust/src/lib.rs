@@ -1,0 +1,1 @@
+//! The split engine: Arrow batches in, search splits out, and back.
