@@ -24,11 +24,11 @@ help: ## Show this help
 setup: $(VENV)/.ready $(NATIVE) $(JAR) ## Create .venv with everything built (idempotent)
 
 demo: setup ## Index, search, aggregate and change a sample of log events
-	$(BIN)/python -m indextables.demo
+	$(BIN)/python -m indextables.cli demo
 
 test: setup ## Run the tests
-	$(BIN)/python -m pytest -q -m "not slow"
 	cargo test --quiet --manifest-path rust/Cargo.toml
+	$(BIN)/python -m pytest -q -m "not slow"
 
 test-slow: setup ## Run thousands of generated cases
 	$(BIN)/python -m pytest -q -m slow
