@@ -1,8 +1,8 @@
 """The one error tree: every failure a user can meet has a stable code, a message and a way out.
 
-A class exists only where a caller would act differently; what went wrong is the *code*, one row of
-`CODES`. The code stands in the text as `[CODE]`, because Spark turns an exception of a Python worker
-into text: `from_text` finds the class again on the driver.
+A class exists only where a caller would act differently; what went wrong is the *code*, one row
+of `CODES`. The code stands in the text as `[CODE]`, because Spark turns an exception of a Python
+worker into text: `from_text` finds the class again on the driver.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Spark's column types as plain values, read from and written to Spark's own schema JSON.
 
-The log stores a table's schema as Spark's JSON text, and rows travel as Arrow; this module joins the
-two without importing pyspark, so that a table can be opened from plain Python.
+The log stores a table's schema as Spark's JSON text, and rows travel as Arrow; this module joins
+the two without importing pyspark, so that a table can be opened from plain Python.
 """
 
 from __future__ import annotations

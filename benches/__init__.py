@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benches [name ...]`. Each module has `run() -> list[Result]`."""

@@ -1,0 +1,45 @@
+"""How a benchmark says what it measured: a ratio taken side by side in one run, and its bar."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Result:
+    """One measured line. `bar` is the promise; `at_most` tells on which side of it we must be."""
+
+    what: str
+    value: float
+    unit: str = "ratio"
+    bar: float | None = None
+    at_most: bool = True
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the bar is met; None where there is none."""
+        if self.bar is None:
+            return None
+        return self.value <= self.bar if self.at_most else self.value >= self.bar
+
+
+def median_ms(run: Callable[[], object], repeat: int = 7, warm_up: int = 2) -> float:
+    """The median wall time of a call, after warming up."""
+    for _ in range(warm_up):
+        run()
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - start) * 1000)
+    return statistics.median(times)
+
+
+def cpu_seconds(run: Callable[[], object]) -> float:
+    """The CPU time of one call in this process, all threads."""
+    start = time.process_time()
+    run()
+    return time.process_time() - start
