@@ -1,0 +1,172 @@
+"""The first minute: index a day of log events and ask it questions, beside Parquet."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+
+from indextables.cli.sample import events
+
+_ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query, and how the same is asked of Parquet (the same text where None)."""
+
+    title: str
+    sql: str
+    parquet: str | None = None
+
+
+QUESTIONS = (
+    Question(
+        "Search: who waited for payments in vain?",
+        "SELECT ts, service, message FROM events\n"
+        "WHERE message indexquery 'timeout AND payment' AND level = 'ERROR'\n"
+        "ORDER BY ts DESC LIMIT 5",
+        "SELECT ts, service, message FROM events WHERE message RLIKE '(?i)\\\\btimeout\\\\b' AND "
+        "message RLIKE '(?i)\\\\bpayment\\\\b' AND level = 'ERROR' ORDER BY ts DESC LIMIT 5",
+    ),
+    Question(
+        "A phrase: how often were connections reset, by service?",
+        "SELECT service, count(*) AS resets FROM events\n"
+        "WHERE message indexquery '\"connection reset\"'\n"
+        "GROUP BY service ORDER BY resets DESC LIMIT 5",
+        "SELECT service, count(*) AS resets FROM events WHERE message RLIKE "
+        "'(?i)\\\\bconnection reset\\\\b' GROUP BY service ORDER BY resets DESC LIMIT 5",
+    ),
+    Question(
+        "A lookup: one event by its id",
+        "SELECT id, ts, host, status, message FROM events WHERE id = 123456",
+    ),
+    Question(
+        "A time range with a filter",
+        "SELECT count(*) AS errors FROM events\n"
+        "WHERE ts >= '2026-01-01 12:00:00' AND ts < '2026-01-01 13:00:00' AND level = 'ERROR'",
+    ),
+    Question(
+        "Aggregates straight from the index",
+        "SELECT level, count(*) AS events, round(avg(latency_ms), 1) AS avg_ms, "
+        "max(latency_ms) AS max_ms\nFROM events GROUP BY level ORDER BY events DESC",
+    ),
+    Question(
+        "Errors over the day, six hours at a time",
+        "SELECT date_trunc('HOUR', ts) AS hour, count(*) AS errors FROM events\n"
+        "WHERE level = 'ERROR' AND hour(ts) % 6 = 0 GROUP BY 1 ORDER BY 1",
+    ),
+)
+
+
+class Demo:
+    """Runs the steps and prints each with its statement, its result and its time."""
+
+    def __init__(self, console: Console, folder: Path) -> None:
+        self.console = console
+        self.folder = folder
+        self.spark = _session()
+
+    def timed(self, run: Callable[[], Any]) -> tuple[Any, float]:
+        """What a call returns, and how many milliseconds it took."""
+        start = time.perf_counter()
+        return run(), (time.perf_counter() - start) * 1000
+
+    def write(self) -> None:
+        """Write the sample as Parquet and as an IndexTables table."""
+        self.console.rule("[bold]Indexing")
+        source = self.folder / "source.parquet"
+        with self.console.status(f"making {_ROWS:,} log events"):
+            pq.write_table(events(_ROWS), source, compression="zstd")
+        data = self.spark.read.parquet(str(source)).repartition(2).cache()
+        data.count()
+        with self.console.status("writing"):
+            _, parquet_ms = self.timed(
+                lambda: data.write.option("compression", "zstd").parquet(str(self.folder / "pq"))
+            )
+            writer = data.write.format("indextables")
+            writer = writer.option("spark.indextables.indexing.typemap.message", "text")
+            _, table_ms = self.timed(lambda: writer.save(str(self.folder / "table")))
+        data.unpersist()
+        lines = Table("", "seconds", "MB")
+        for name, ms, place in (("Parquet", parquet_ms, "pq"), ("IndexTables", table_ms, "table")):
+            lines.add_row(name, f"{ms / 1000:.1f}", f"{_bytes(self.folder / place) / 1e6:.1f}")
+        self.console.print(lines)
+        table = self.spark.read.format("indextables").load(str(self.folder / "table"))
+        table.createOrReplaceTempView("events")
+        self.spark.read.parquet(str(self.folder / "pq")).createOrReplaceTempView("parquet_events")
+
+    def ask(self, question: Question) -> None:
+        """Ask both tables and show the answer once; they must agree."""
+        self.console.rule(f"[bold]{question.title}")
+        self.console.print(Syntax(question.sql, "sql", background_color="default"))
+        other = (question.parquet or question.sql).replace("FROM events", "FROM parquet_events")
+        run, run_other = self._query(question.sql), self._query(other)
+        run(), run_other()
+        rows, ms = self.timed(run)
+        expected, other_ms = self.timed(run_other)
+        self._show(rows)
+        agree = "same answer" if rows == expected else "[red]another answer than Parquet"
+        self.console.print(
+            f"[green]{ms:.0f} ms[/]   Parquet: {other_ms:.0f} ms   "
+            f"[bold]{other_ms / ms:.1f}x[/]   {agree}"
+        )
+        if rows != expected:
+            raise SystemExit(1)
+
+    def _query(self, sql: str) -> Callable[[], Any]:
+        return lambda: self.spark.sql(sql).collect()
+
+    def _show(self, rows: list[Any]) -> None:
+        if not rows:
+            self.console.print("(no rows)")
+            return
+        shown = Table(*rows[0].asDict())
+        for row in rows[:8]:
+            shown.add_row(*(str(value)[:90] for value in row))
+        self.console.print(shown)
+
+
+def _session() -> Any:
+    from pyspark.sql import SparkSession
+
+    from indextables.spark.session import configure
+
+    builder = SparkSession.builder.master("local[2]").appName("indextables demo")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.log.level": "ERROR",
+    }.items():
+        builder = builder.config(key, value)
+    return configure(builder).getOrCreate()
+
+
+def _bytes(folder: Path) -> int:
+    return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+
+
+def run_demo() -> None:
+    """Run everything in a fresh folder that is removed at the end."""
+    console = Console(width=120)
+    folder = Path(tempfile.mkdtemp(prefix="indextables-demo-"))
+    try:
+        with console.status("starting Spark"):
+            demo = Demo(console, folder)
+        demo.write()
+        for question in QUESTIONS:
+            demo.ask(question)
+        demo.spark.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
