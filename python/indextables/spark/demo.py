@@ -94,7 +94,7 @@ class Demo:
                 lambda: data.write.option("compression", "zstd").parquet(str(self.folder / "pq"))
             )
             writer = data.write.format("indextables")
-            writer = writer.option("spark.indextables.indexing.typemap.message", "text")
+            writer = writer.option("indexing.typemap.message", "text")
             _, table_ms = self.timed(lambda: writer.save(str(self.folder / "table")))
         data.unpersist()
         lines = Table("", "seconds", "MB")

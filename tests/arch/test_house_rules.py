@@ -1,0 +1,78 @@
+"""Rules of the house that no linter knows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMITS = {".py": 450, ".scala": 400, ".rs": 700}
+# one table each, by design: it grows by rows, not by logic
+TABLES = {"python/indextables/errors.py", "python/indextables/_native.pyi"}
+
+
+def tracked(*suffixes: str) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    paths = [ROOT / line for line in listed.stdout.splitlines()]
+    return [p for p in paths if p.suffix in suffixes and p.is_file()]
+
+
+def source(*suffixes: str) -> list[Path]:
+    return [
+        p for p in tracked(*suffixes) if p.relative_to(ROOT).parts[0] in {"python", "rust", "jvm"}
+    ]
+
+
+def lines_without_tests(path: Path) -> int:
+    text = path.read_text("utf-8")
+    return text.split("#[cfg(test)]")[0].count("\n")
+
+
+@pytest.mark.parametrize("suffix", LIMITS)
+def test_source_files_fit_a_reader(suffix: str):
+    long = {
+        str(p.relative_to(ROOT)): lines_without_tests(p)
+        for p in source(suffix)
+        if lines_without_tests(p) > LIMITS[suffix] and str(p.relative_to(ROOT)) not in TABLES
+    }
+    assert not long
+
+
+def test_configuration_keys_are_spelled_only_in_config():
+    literal = re.compile(r"""["']spark\.indextables\.""")
+    elsewhere = [
+        str(p.relative_to(ROOT))
+        for p in source(".py", ".scala", ".rs")
+        if "config" not in p.parts and literal.search(p.read_text("utf-8"))
+    ]
+    assert elsewhere == []
+
+
+def test_no_file_names_a_machine_or_a_registry_host():
+    hosts = ("pypi" + ".org", "pythonhosted" + ".org", "repo1." + "maven", "registry." + "npmjs",
+             "static." + "crates.io", "index." + "crates.io", "/" + "root/", "/" + "work/")  # fmt: skip
+    found = [
+        (str(p.relative_to(ROOT)), host)
+        for p in tracked(
+            ".py", ".rs", ".scala", ".md", ".toml", ".txt", ".slt", ".lock", ".json", ""
+        )
+        for host in hosts
+        if host in p.read_text("utf-8", errors="replace")
+    ]
+    assert found == []
+
+
+def test_no_vague_names_in_source():
+    vague = re.compile(r"^\s*(?:class|object|struct|trait)\s+\w*(?:Manager|Helper|Util)\b", re.M)
+    found = [
+        str(p.relative_to(ROOT))
+        for p in source(".py", ".scala", ".rs")
+        if vague.search(p.read_text("utf-8"))
+    ]
+    assert found == []
