@@ -69,7 +69,7 @@ def test_no_file_names_a_machine_or_a_registry_host():
 
 
 def test_no_vague_names_in_source():
-    vague = re.compile(r"^\s*(?:class|object|struct|trait)\s+\w*(?:Manager|Helper|Util)\b", re.M)
+    vague = re.compile(r"^\s*(?:class|object|struct|trait)\s+\w*(?:Manager|Helper|Util)\b", re.MULTILINE)
     found = [
         str(p.relative_to(ROOT))
         for p in source(".py", ".scala", ".rs")

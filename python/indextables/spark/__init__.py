@@ -1,0 +1,1 @@
+"""The Spark door: everything that imports pyspark."""
