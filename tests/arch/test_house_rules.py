@@ -55,8 +55,10 @@ def test_configuration_keys_are_spelled_only_in_config():
 
 
 def test_no_file_names_a_machine_or_a_registry_host():
-    hosts = ("pypi" + ".org", "pythonhosted" + ".org", "repo1." + "maven", "registry." + "npmjs",
-             "static." + "crates.io", "index." + "crates.io", "/" + "root/", "/" + "work/")  # fmt: skip
+    # written in halves, so that this file does not find itself
+    halves = ("pypi .org", "pythonhosted .org", "repo1. maven", "registry. npmjs",
+              "static. crates.io", "index. crates.io", "/ root/", "/ work/")  # fmt: skip
+    hosts = [half.replace(" ", "") for half in halves]
     found = [
         (str(p.relative_to(ROOT)), host)
         for p in tracked(
@@ -69,7 +71,9 @@ def test_no_file_names_a_machine_or_a_registry_host():
 
 
 def test_no_vague_names_in_source():
-    vague = re.compile(r"^\s*(?:class|object|struct|trait)\s+\w*(?:Manager|Helper|Util)\b", re.MULTILINE)
+    vague = re.compile(
+        r"^ *(?:class|object|struct|trait) +\w*(?:Manager|Helper|Util)\b", re.MULTILINE
+    )
     found = [
         str(p.relative_to(ROOT))
         for p in source(".py", ".scala", ".rs")
