@@ -111,6 +111,12 @@ class Code:
 
 
 CODES: dict[str, Code] = {
+    "ARITHMETIC_OVERFLOW": Code(
+        InvalidError,
+        "the sum of `{column}` does not fit its type",
+        "cast the column to a wider type first",
+        "22003",
+    ),
     "CONFIG_BAD_VALUE": Code(
         ConfigError,
         "`{key}` = `{value}` is not valid: {allowed}",
@@ -123,17 +129,65 @@ CODES: dict[str, Code] = {
         "keep one of them",
         "22023",
     ),
+    "DATA_BAD_VALUE": Code(
+        InvalidError,
+        "column `{column}`: {detail}",
+        "correct the rows, or give the column another role (`indexing.typemap`)",
+        "22000",
+    ),
+    "FILE_CORRUPT": Code(
+        CorruptError,
+        "file `{path}` is damaged: {detail}",
+        "restore the file from a copy, or write the table again from its source",
+        "58030",
+    ),
+    "FILE_EXISTS": Code(
+        ConflictError,
+        "file `{path}` exists already",
+        "another writer was faster: read again and redo",
+        "58P02",
+    ),
+    "FILE_MISSING": Code(
+        StorageError,
+        "file `{path}` is missing",
+        "restore it, or read an older version of the table",
+        "58P01",
+    ),
     "INTERNAL": Code(
         InternalError,
         "{detail}",
         "this is a defect of indextables, please report it",
         "XX000",
     ),
+    "INTERRUPTED": Code(
+        IndexTablesError,
+        "the work was cancelled",
+        "",
+        "57014",
+    ),
+    "QUERY_INVALID": Code(
+        InvalidError,
+        "{detail}",
+        "correct the query",
+        "42601",
+    ),
+    "QUERY_SYNTAX": Code(
+        QuerySyntaxError,
+        "`{query}` at position {position}: {detail}",
+        "correct the search text",
+        "42601",
+    ),
     "SCHEMA_UNSUPPORTED_TYPE": Code(
         UnsupportedError,
         "column `{column}` has type `{type}`, which has no place in a split",
         "cast it to a supported type",
         "0A000",
+    ),
+    "STORAGE_FAILED": Code(
+        StorageError,
+        "`{path}`: {detail}",
+        "check that the store is reachable and the credentials are right",
+        "58030",
     ),
     "TABLE_EXISTS": Code(
         TableExistsError,

@@ -1,1 +1,22 @@
 //! The split engine: Arrow batches in, search splits out, and back.
+//!
+//! Modules are named by what they hold; PyO3 is used only below `python`.
+
+pub mod aggregate;
+pub mod columns;
+pub mod directory;
+pub mod error;
+pub mod manifest;
+pub mod merge;
+pub mod query;
+pub mod search;
+pub mod split;
+pub mod store;
+pub mod tokenizer;
+pub mod write;
+
+#[cfg(feature = "python")]
+pub mod python;
+
+/// Written into every split, so that a reader can tell who made it.
+pub const WRITER: &str = concat!("indextables ", env!("CARGO_PKG_VERSION"));

@@ -1,0 +1,1 @@
+//! Exact aggregation over the columns of a split.

@@ -1,0 +1,1 @@
+//! Values of a split as Arrow columns.

@@ -1,0 +1,1 @@
+//! Opening a split and reading its files from a store.

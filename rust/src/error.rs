@@ -1,0 +1,219 @@
+//! The one error of the engine. Each variant has a stable code (`kind`), a row of the error table in
+//! `indextables/errors.py`, and the values that row's message needs (`context`).
+
+use serde_json::{Value, json};
+
+pub type Result<T, E = EngineError> = std::result::Result<T, E>;
+
+/// What can go wrong below Python. The text begins with `[CODE]`, so that the class is found again
+/// after an error has travelled as text, for example through an Arrow stream.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum EngineError {
+    #[error("[ARITHMETIC_OVERFLOW] the sum of `{column}` does not fit its type")]
+    Overflow { column: String },
+    #[error("[CONFIG_BAD_VALUE] `{key}` = `{value}` is not valid: {allowed}")]
+    BadOption { key: String, value: String, allowed: String },
+    #[error("[DATA_BAD_VALUE] column `{column}`: {detail}")]
+    BadValue { column: String, detail: String },
+    #[error("[FILE_CORRUPT] file `{path}` is damaged: {detail}")]
+    Corrupt { path: String, detail: String },
+    #[error("[FILE_EXISTS] file `{path}` exists already")]
+    Exists { path: String },
+    #[error("[FILE_MISSING] file `{path}` is missing")]
+    Missing { path: String },
+    #[error("[INTERNAL] {detail}")]
+    Internal { detail: String },
+    #[error("[INTERRUPTED] the work was cancelled")]
+    Interrupted,
+    #[error("[QUERY_INVALID] {detail}")]
+    BadQuery { detail: String },
+    #[error("[QUERY_SYNTAX] `{query}` at position {position}: {detail}")]
+    QuerySyntax { query: String, position: usize, detail: String },
+    #[error("[SCHEMA_UNSUPPORTED_TYPE] column `{column}` has type `{data_type}`")]
+    UnsupportedType { column: String, data_type: String },
+    #[error("[STORAGE_FAILED] `{path}`: {detail}")]
+    Storage { path: String, detail: String },
+}
+
+impl EngineError {
+    pub fn internal(detail: impl std::fmt::Display) -> Self {
+        Self::Internal { detail: detail.to_string() }
+    }
+
+    pub fn corrupt(path: impl Into<String>, detail: impl std::fmt::Display) -> Self {
+        Self::Corrupt { path: path.into(), detail: detail.to_string() }
+    }
+
+    pub fn bad_value(column: impl Into<String>, detail: impl std::fmt::Display) -> Self {
+        Self::BadValue { column: column.into(), detail: detail.to_string() }
+    }
+
+    pub fn bad_option(
+        key: impl Into<String>,
+        value: impl std::fmt::Display,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Self::BadOption { key: key.into(), value: value.to_string(), allowed: allowed.into() }
+    }
+
+    pub fn bad_query(detail: impl std::fmt::Display) -> Self {
+        Self::BadQuery { detail: detail.to_string() }
+    }
+
+    /// The code of this error in the table of `indextables/errors.py`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Overflow { .. } => "ARITHMETIC_OVERFLOW",
+            Self::BadOption { .. } => "CONFIG_BAD_VALUE",
+            Self::BadValue { .. } => "DATA_BAD_VALUE",
+            Self::Corrupt { .. } => "FILE_CORRUPT",
+            Self::Exists { .. } => "FILE_EXISTS",
+            Self::Missing { .. } => "FILE_MISSING",
+            Self::Internal { .. } => "INTERNAL",
+            Self::Interrupted => "INTERRUPTED",
+            Self::BadQuery { .. } => "QUERY_INVALID",
+            Self::QuerySyntax { .. } => "QUERY_SYNTAX",
+            Self::UnsupportedType { .. } => "SCHEMA_UNSUPPORTED_TYPE",
+            Self::Storage { .. } => "STORAGE_FAILED",
+        }
+    }
+
+    /// The values the message of this code is made of, as a JSON object.
+    pub fn context(&self) -> Value {
+        match self {
+            Self::Overflow { column } => json!({"column": column}),
+            Self::BadOption { key, value, allowed } => {
+                json!({"key": key, "value": value, "allowed": allowed})
+            }
+            Self::BadValue { column, detail } => json!({"column": column, "detail": detail}),
+            Self::Corrupt { path, detail } | Self::Storage { path, detail } => {
+                json!({"path": path, "detail": detail})
+            }
+            Self::Exists { path } | Self::Missing { path } => json!({"path": path}),
+            Self::Internal { detail } | Self::BadQuery { detail } => json!({"detail": detail}),
+            Self::Interrupted => json!({}),
+            Self::QuerySyntax { query, position, detail } => {
+                json!({"query": query, "position": position, "detail": detail})
+            }
+            Self::UnsupportedType { column, data_type } => {
+                json!({"column": column, "type": data_type})
+            }
+        }
+    }
+
+    /// The same error, naming the file if it does not name one yet.
+    pub fn at(mut self, file: &str) -> Self {
+        if let Self::Corrupt { path, .. } | Self::Storage { path, .. } | Self::Missing { path } =
+            &mut self
+            && path.is_empty()
+        {
+            file.clone_into(path);
+        }
+        self
+    }
+}
+
+/// Names the file in the error of a result: `read(..).at(path)?`.
+pub trait At<T> {
+    fn at(self, path: &str) -> Result<T>;
+}
+
+impl<T, E: Into<EngineError>> At<T> for std::result::Result<T, E> {
+    fn at(self, path: &str) -> Result<T> {
+        self.map_err(|error| error.into().at(path))
+    }
+}
+
+impl From<std::io::Error> for EngineError {
+    fn from(error: std::io::Error) -> Self {
+        // a directory of ours hides its own error inside the io::Error tantivy allows it to return
+        if let Some(inner) = error.get_ref().and_then(|e| e.downcast_ref::<EngineError>()) {
+            return inner.clone();
+        }
+        let path = String::new();
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Self::Missing { path },
+            std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData => {
+                Self::Corrupt { path, detail: error.to_string() }
+            }
+            _ => Self::Storage { path, detail: error.to_string() },
+        }
+    }
+}
+
+impl From<EngineError> for std::io::Error {
+    fn from(error: EngineError) -> Self {
+        Self::other(error)
+    }
+}
+
+impl From<tantivy::TantivyError> for EngineError {
+    fn from(error: tantivy::TantivyError) -> Self {
+        use tantivy::TantivyError as T;
+        match error {
+            T::IoError(io) => match std::sync::Arc::try_unwrap(io) {
+                Ok(io) => io.into(),
+                Err(io) => io
+                    .get_ref()
+                    .and_then(|e| e.downcast_ref::<EngineError>())
+                    .cloned()
+                    .unwrap_or_else(|| Self::Storage {
+                        path: String::new(),
+                        detail: io.to_string(),
+                    }),
+            },
+            T::SchemaError(detail) | T::InvalidArgument(detail) => Self::Internal { detail },
+            other => Self::Corrupt { path: String::new(), detail: other.to_string() },
+        }
+    }
+}
+
+impl From<arrow::error::ArrowError> for EngineError {
+    fn from(error: arrow::error::ArrowError) -> Self {
+        match error {
+            arrow::error::ArrowError::ExternalError(inner) => match inner.downcast::<Self>() {
+                Ok(own) => *own,
+                Err(other) => Self::internal(other),
+            },
+            other => Self::internal(other),
+        }
+    }
+}
+
+impl From<EngineError> for arrow::error::ArrowError {
+    fn from(error: EngineError) -> Self {
+        Self::ExternalError(Box::new(error))
+    }
+}
+
+impl From<serde_json::Error> for EngineError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Internal { detail: format!("JSON between Python and the engine: {error}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_survives_the_way_through_io_and_tantivy() {
+        let error = EngineError::corrupt("a.split", "bad magic");
+        let io: std::io::Error = error.into();
+        let back: EngineError = tantivy::TantivyError::from(io).into();
+        assert!(matches!(back, EngineError::Corrupt { path, .. } if path == "a.split"));
+    }
+
+    #[test]
+    fn at_names_the_file_only_once() {
+        let missing: Result<()> =
+            Err(std::io::Error::from(std::io::ErrorKind::NotFound)).at("x.split").at("y.split");
+        assert!(matches!(missing, Err(EngineError::Missing { path }) if path == "x.split"));
+    }
+
+    #[test]
+    fn the_text_begins_with_the_code() {
+        let error = EngineError::bad_value("c", "not an object");
+        assert!(error.to_string().starts_with(&format!("[{}]", error.kind())));
+    }
+}

@@ -1,0 +1,1 @@
+//! Avro manifests of the log as Arrow batches.

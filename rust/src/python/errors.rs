@@ -1,0 +1,61 @@
+//! Engine errors as the exceptions of `indextables.errors`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict};
+use serde_json::Value;
+
+use crate::error::{EngineError, Result};
+
+/// Runs work without the interpreter; a panic becomes an error instead of ending the process.
+pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    py.check_signals()?;
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    match outcome {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(to_python(py, &error)),
+        Err(panic) => Err(to_python(py, &EngineError::internal(panic_text(panic.as_ref())))),
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|s| (*s).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("the engine panicked: {}", text.as_deref().unwrap_or("without a message"))
+}
+
+/// The exception of this error: `indextables.errors.error(kind, **context)`.
+pub fn to_python(py: Python<'_>, error: &EngineError) -> PyErr {
+    if matches!(error, EngineError::Interrupted)
+        && let Err(signal) = py.check_signals()
+    {
+        return signal;
+    }
+    match build(py, error) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(failure) => failure,
+    }
+}
+
+fn build<'py>(py: Python<'py>, error: &EngineError) -> PyResult<Bound<'py, PyAny>> {
+    let context = match error.context() {
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(key, value)| Ok((key, scalar(py, &value)?)))
+            .collect::<PyResult<Vec<_>>>()?
+            .into_py_dict(py)?,
+        _ => PyDict::new(py),
+    };
+    py.import("indextables.errors")?.getattr("error")?.call((error.kind(),), Some(&context))
+}
+
+fn scalar<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::String(text) => Ok(text.into_pyobject(py)?.into_any()),
+        Value::Number(number) => Ok(number.as_i64().into_pyobject(py)?),
+        other => Ok(other.to_string().into_pyobject(py)?.into_any()),
+    }
+}

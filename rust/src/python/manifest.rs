@@ -1,0 +1,7 @@
+//! Python face of `manifest`.
+
+use pyo3::prelude::*;
+
+pub fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    Ok(())
+}

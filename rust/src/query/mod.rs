@@ -1,0 +1,1 @@
+//! The query tree and the query language.

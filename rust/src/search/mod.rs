@@ -1,0 +1,1 @@
+//! Finding rows of a split.

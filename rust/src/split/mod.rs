@@ -1,0 +1,1 @@
+//! The split file: bundle, hotcache and sidecar.

@@ -1,0 +1,219 @@
+//! Tokenizers, the same when indexing and when querying: a field's schema keeps only the *name* of its
+//! tokenizer, and the name says everything.
+//!
+//! `<base>` or `<base>_limit_<n>`, where tokens longer than `n` bytes (255 if not said) are dropped and
+//! `<base>` is one of `raw` (alias `keyword`), `raw_lowercase` (alias `lowercase`), `default`, `simple`,
+//! `whitespace`, `chinese_compatible`, `<language>_stem`, `ngram(<min>,<max>[,prefix])`,
+//! `source_code_default`, `source_code_with_hex`.
+
+mod cjk;
+mod source_code;
+
+use tantivy::schema::{FieldType, Schema};
+use tantivy::tokenizer::{
+    AsciiFoldingFilter, Language, LowerCaser, NgramTokenizer, RawTokenizer, RemoveLongFilter,
+    SimpleTokenizer, Stemmer, TextAnalyzer, TextAnalyzerBuilder, TokenizerManager,
+    WhitespaceTokenizer,
+};
+
+use crate::error::{EngineError, Result};
+
+pub const DEFAULT_TOKEN_LENGTH: usize = 255;
+/// Tantivy drops longer terms whatever the tokenizer says.
+pub const MAX_TOKEN_LENGTH: usize = 65_530;
+const LIMIT: &str = "_limit_";
+const ALLOWED: &str = "raw, keyword, raw_lowercase, lowercase, default, simple, whitespace, \
+    chinese_compatible, <language>_stem (as en_stem), ngram(min,max), ngram(min,max,prefix), \
+    source_code_default, source_code_with_hex";
+
+/// The name kept in a schema for a tokenizer with this limit of token bytes.
+pub fn full_name(base: &str, token_length: usize) -> String {
+    let base = base.replace(' ', "");
+    if token_length == DEFAULT_TOKEN_LENGTH || is_raw(&base) {
+        base
+    } else {
+        format!("{base}{LIMIT}{token_length}")
+    }
+}
+
+/// Whether the tokenizer keeps a value as one unchanged token.
+pub fn is_raw(name: &str) -> bool {
+    matches!(name, "raw" | "keyword")
+}
+
+/// The tokenizer of this name.
+pub fn analyzer(name: &str) -> Result<TextAnalyzer> {
+    build(name).ok_or_else(|| {
+        EngineError::bad_option("indexing.tokenizer", name, format!("one of {ALLOWED}"))
+    })
+}
+
+/// Makes every tokenizer a schema names known to an index. A name from elsewhere that we do not know is
+/// left out: rows stay readable, only searching that field fails.
+pub fn register(schema: &Schema, manager: &TokenizerManager) {
+    for (_, entry) in schema.fields() {
+        let (indexed, fast) = match entry.field_type() {
+            FieldType::Str(options) => {
+                (options.get_indexing_options(), options.get_fast_field_tokenizer_name())
+            }
+            FieldType::JsonObject(options) => {
+                (options.get_text_indexing_options(), options.get_fast_field_tokenizer_name())
+            }
+            _ => continue,
+        };
+        for name in indexed.map(|options| options.tokenizer()).into_iter().chain(fast) {
+            if let Some(analyzer) = build(name) {
+                manager.register(name, analyzer);
+            }
+        }
+    }
+}
+
+fn build(name: &str) -> Option<TextAnalyzer> {
+    let (base, limit) = match name.rsplit_once(LIMIT) {
+        Some((base, digits)) => (base, digits.parse().ok()?),
+        None => (name, DEFAULT_TOKEN_LENGTH),
+    };
+    // the filter keeps what is shorter than its argument
+    let short = RemoveLongFilter::limit(limit + 1);
+    let analyzer = match base {
+        "raw" | "keyword" => return Some(TextAnalyzer::from(RawTokenizer::default())),
+        "raw_lowercase" | "lowercase" => {
+            lower(TextAnalyzer::builder(RawTokenizer::default()), short)
+        }
+        "default" | "simple" => lower(TextAnalyzer::builder(SimpleTokenizer::default()), short),
+        "whitespace" => TextAnalyzer::builder(WhitespaceTokenizer::default()).filter(short).build(),
+        "chinese_compatible" => lower(TextAnalyzer::builder(cjk::CjkTokenizer::default()), short),
+        "source_code_default" => code(source_code::SourceCodeTokenizer::new(false), short),
+        "source_code_with_hex" => code(source_code::SourceCodeTokenizer::new(true), short),
+        _ if base.starts_with("ngram(") => lower(TextAnalyzer::builder(ngram(base)?), short),
+        _ => {
+            let language = language(base.strip_suffix("_stem")?)?;
+            TextAnalyzer::builder(SimpleTokenizer::default())
+                .filter(short)
+                .filter(LowerCaser)
+                .filter(Stemmer::new(language))
+                .build()
+        }
+    };
+    Some(analyzer)
+}
+
+fn lower<T: tantivy::tokenizer::Tokenizer>(
+    tokens: TextAnalyzerBuilder<T>,
+    short: RemoveLongFilter,
+) -> TextAnalyzer {
+    tokens.filter(short).filter(LowerCaser).build()
+}
+
+fn code(tokens: source_code::SourceCodeTokenizer, short: RemoveLongFilter) -> TextAnalyzer {
+    TextAnalyzer::builder(tokens)
+        .filter(short)
+        .filter(LowerCaser)
+        .filter(AsciiFoldingFilter)
+        .build()
+}
+
+fn ngram(base: &str) -> Option<NgramTokenizer> {
+    let inner = base.strip_prefix("ngram(")?.strip_suffix(')')?;
+    let mut parts = inner.split(',').map(str::trim);
+    let (min, max) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let prefix_only = match parts.next() {
+        None => false,
+        Some("prefix") => true,
+        Some(_) => return None,
+    };
+    if parts.next().is_some() || min > max || max > 32 {
+        return None;
+    }
+    NgramTokenizer::new(min, max, prefix_only).ok()
+}
+
+fn language(code: &str) -> Option<Language> {
+    Some(match code {
+        "ar" => Language::Arabic,
+        "da" => Language::Danish,
+        "nl" => Language::Dutch,
+        "en" => Language::English,
+        "fi" => Language::Finnish,
+        "fr" => Language::French,
+        "de" => Language::German,
+        "el" => Language::Greek,
+        "hu" => Language::Hungarian,
+        "it" => Language::Italian,
+        "no" => Language::Norwegian,
+        "pt" => Language::Portuguese,
+        "ro" => Language::Romanian,
+        "ru" => Language::Russian,
+        "es" => Language::Spanish,
+        "sv" => Language::Swedish,
+        "ta" => Language::Tamil,
+        "tr" => Language::Turkish,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+pub(crate) fn tokens(name: &str, text: &str) -> Vec<String> {
+    let mut analyzer = build(name).expect("a known tokenizer");
+    let mut stream = analyzer.token_stream(text);
+    let mut found = Vec::new();
+    while let Some(token) = stream.next() {
+        found.push(token.text.clone());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_drops_longer_tokens_and_keeps_those_of_its_length() {
+        assert_eq!(full_name("default", 5), "default_limit_5");
+        assert_eq!(tokens("default_limit_5", "Hello worlds"), ["hello"]);
+        assert_eq!(full_name("default", 255), "default");
+    }
+
+    #[test]
+    fn a_raw_value_is_never_cut() {
+        assert_eq!(full_name("raw", 5), "raw");
+        assert_eq!(tokens("raw", "Hello worlds"), ["Hello worlds"]);
+        assert_eq!(tokens("raw_lowercase", "Hello worlds"), ["hello worlds"]);
+    }
+
+    #[test]
+    fn whitespace_keeps_case_and_punctuation() {
+        assert_eq!(tokens("whitespace", "GET /a-b  X"), ["GET", "/a-b", "X"]);
+    }
+
+    #[test]
+    fn every_language_stems() {
+        assert_eq!(tokens("en_stem", "Connections"), ["connect"]);
+        assert_eq!(tokens("de_stem", "Häuser"), ["haus"]);
+        assert!(analyzer("xx_stem").is_err());
+    }
+
+    #[test]
+    fn ngrams_have_the_asked_lengths() {
+        assert_eq!(tokens("ngram(2,3)", "AbC"), ["ab", "abc", "bc"]);
+        assert_eq!(tokens("ngram(1,2,prefix)", "abc"), ["a", "ab"]);
+        for bad in ["ngram(0,2)", "ngram(3,2)", "ngram(2)", "ngram(2,3,x)", "ngram(1,99)"] {
+            assert!(analyzer(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn registering_makes_the_names_of_a_schema_known() {
+        use tantivy::schema::{TextFieldIndexing, TextOptions};
+        let mut builder = Schema::builder();
+        let indexing = TextFieldIndexing::default().set_tokenizer("ngram(2,3)");
+        builder.add_text_field("a", TextOptions::default().set_indexing_options(indexing));
+        let unknown = TextFieldIndexing::default().set_tokenizer("someone_elses");
+        builder.add_text_field("b", TextOptions::default().set_indexing_options(unknown));
+        let manager = TokenizerManager::new();
+        register(&builder.build(), &manager);
+        assert!(manager.get("ngram(2,3)").is_some());
+        assert!(manager.get("someone_elses").is_none());
+    }
+}

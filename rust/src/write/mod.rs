@@ -1,0 +1,1 @@
+//! Arrow batches to a split.
