@@ -6,9 +6,11 @@ from typing import Any
 
 from indextables.config.option import (
     BOOLEAN,
+    NAMES,
     Option,
     Scope,
     choice,
+    ignored,
     integer,
     number,
     optional,
@@ -234,6 +236,102 @@ STATS_NUM_COLUMNS = Option(
     _ALL,
 )
 
-OPTIONS: tuple[Option[Any], ...] = tuple(
-    value for value in globals().values() if isinstance(value, Option)
+STATS_COLUMNS = Option(
+    "dataSkippingStatsColumns",
+    NAMES,
+    (),
+    "Columns with statistics; wins over the number.",
+    "Statistics",
+    _ALL,
+)
+CACHE_TTL_MS = Option(
+    "transaction.cache.ttl.ms",
+    optional(integer(0)),
+    None,
+    "The same as `transaction.cache.expirationSeconds` in milliseconds; wins over it.",
+    _GROUP,
+)
+LOG_RETENTION_MS = Option(
+    "logRetention.duration",
+    optional(integer(0)),
+    None,
+    "Age in milliseconds up to which PURGE keeps version files; wins over "
+    "`purge.txLogRetentionHours`.",
+    _GROUP,
+    _ALL,
+)
+TRACK_SKIPPED = Option(
+    "skippedFiles.trackingEnabled",
+    BOOLEAN,
+    default=True,
+    doc="Remember splits that a merge could not read, and leave them alone for a while.",
+    group=_GROUP,
+    scopes=_ALL,
+)
+SKIP_COOLDOWN_HOURS = Option(
+    "skippedFiles.cooldownDuration",
+    number(0),
+    24.0,
+    "Hours before a merge tries a skipped split again.",
+    _GROUP,
+    _ALL,
+)
+MAX_CONCURRENT_READS = Option(
+    "transaction.maxConcurrentReads",
+    integer(1),
+    32,
+    "Log files read at the same time.",
+    _GROUP,
+)
+
+_IGNORED = (
+    *ignored(
+        _GROUP,
+        "One snapshot cache serves all kinds of log data; `transaction.cache.expirationSeconds` "
+        "sets its age.",
+        {
+            "transaction.cache.version.ttl.ms": (integer(0), 300_000),
+            "transaction.cache.snapshot.ttl.ms": (integer(0), 600_000),
+            "transaction.cache.fileList.ttl.ms": (integer(0), 120_000),
+            "transaction.cache.metadata.ttl.ms": (integer(0), 1_800_000),
+            "transaction.cache.version.capacity": (integer(0), 1000),
+            "transaction.cache.snapshot.capacity": (integer(0), 100),
+            "transaction.cache.fileList.capacity": (integer(0), 50),
+        },
+    ),
+    *ignored(
+        _GROUP,
+        "The protocol of a table is always checked, and raised only by a feature's first use.",
+        {
+            "protocol.checkEnabled": (BOOLEAN, True),
+            "protocol.autoUpgrade": (BOOLEAN, True),
+            "protocol.enforceReaderVersion": (BOOLEAN, True),
+            "protocol.enforceWriterVersion": (BOOLEAN, True),
+        },
+    ),
+    *ignored(
+        _GROUP,
+        "The log is opened in one way only.",
+        {"transaction.allowDirectUsage": (BOOLEAN, False)},
+    ),
+    *ignored(
+        _GROUP,
+        "Object fields without members are always left out of a field list.",
+        {"schema.filterEmptyObjects": (BOOLEAN, True)},
+    ),
+    *ignored(
+        "Statistics",
+        "Pruning is one vectorised pass; there is nothing to tune.",
+        {
+            "partitionPruning.filterCacheEnabled": (BOOLEAN, True),
+            "partitionPruning.indexEnabled": (BOOLEAN, True),
+            "partitionPruning.parallelThreshold": (integer(0), 100),
+            "partitionPruning.selectivityOrdering": (BOOLEAN, True),
+        },
+    ),
+)
+
+OPTIONS: tuple[Option[Any], ...] = (
+    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
+    *_IGNORED,
 )

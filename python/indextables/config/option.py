@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 PREFIX = "spark.indextables."
+# older names of the same product; their keys mean the same
+LEGACY_PREFIXES = ("spark.indexfiles.", "spark.tantivy4spark.", "tantivy4spark.", "indexfiles.")
 
 T = TypeVar("T")
 
@@ -38,7 +41,12 @@ class Parser(Generic[T]):
 
 @dataclass(frozen=True)
 class Option(Generic[T]):
-    """One configuration key. `key` has no prefix; `per_field` keys end in a column name."""
+    """One configuration key. `key` has no prefix.
+
+    A `per_field` key ends in a column name (`indexing.typemap.title = text`) or, the other way
+    round, in a value that is given to a list of columns (`indexing.typemap.text = title,body`).
+    A `bare` key is written without the prefix everywhere, as other systems spell it.
+    """
 
     key: str
     parser: Parser[T]
@@ -49,12 +57,27 @@ class Option(Generic[T]):
     aliases: tuple[str, ...] = ()
     secret: bool = False
     per_field: bool = False
+    bare: bool = False
     status: Status = Status.USED
 
     @property
     def full_key(self) -> str:
         """The key as users write it."""
-        return PREFIX + self.key
+        return self.key if self.bare else PREFIX + self.key
+
+
+Keys = Mapping[str, tuple[Parser[Any], Any]]
+
+
+def ignored(
+    group: str, doc: str, keys: Keys, secrets: Keys | None = None
+) -> tuple[Option[Any], ...]:
+    """Keys of the existing implementation that are checked and then have no effect here."""
+    return tuple(
+        Option(key, parser, default, doc, group, secret=hidden, status=Status.IGNORED)
+        for given, hidden in ((keys, False), (secrets or {}, True))
+        for key, (parser, default) in given.items()
+    )
 
 
 def _boolean(text: str) -> bool:
@@ -72,10 +95,15 @@ NAMES: Parser[tuple[str, ...]] = Parser(
 )
 
 
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
 def integer(low: int | None = None, high: int | None = None) -> Parser[int]:
     """A whole number within bounds."""
 
     def parse(text: str) -> int:
+        if not _WHOLE.fullmatch(text.strip()):
+            raise ValueError(text)
         value = int(text.strip())
         if (low is not None and value < low) or (high is not None and value > high):
             raise ValueError(text)
@@ -91,6 +119,8 @@ def number(low: float | None = None, high: float | None = None) -> Parser[float]
 
     def parse(text: str) -> float:
         value = float(text.strip())
+        if not math.isfinite(value):
+            raise ValueError(text)
         if (low is not None and value < low) or (high is not None and value > high):
             raise ValueError(text)
         return value
@@ -130,5 +160,14 @@ SIZE = Parser(_size, "bytes, or a number with K, M, G or T, such as `256M`")
 
 
 def optional(parser: Parser[T]) -> Parser[T | None]:
-    """The same values, for keys whose default is to be unset."""
-    return Parser(parser.parse, parser.allowed)
+    """The same values, for keys whose default is to be unset; an empty value unsets it too."""
+    return Parser(lambda text: parser.parse(text) if text.strip() else None, parser.allowed)
+
+
+def automatic(parser: Parser[T]) -> Parser[T | None]:
+    """The same values, or `auto`, which is None: the number is worked out where it is needed."""
+
+    def parse(text: str) -> T | None:
+        return None if text.strip().lower() in ("", "auto") else parser.parse(text)
+
+    return Parser(parse, f"`auto` or {parser.allowed}")

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from indextables.config import log
-from indextables.config.option import Option
+from indextables.config import (
+    cache,
+    companion,
+    indexing,
+    log,
+    maintenance,
+    read,
+    rows,
+    storage,
+    write,
+)
 
-OPTIONS: tuple[Option[Any], ...] = (*log.OPTIONS,)
+if TYPE_CHECKING:
+    from indextables.config.option import Option
+
+OPTIONS: tuple[Option[Any], ...] = (
+    *read.OPTIONS,
+    *write.OPTIONS,
+    *indexing.OPTIONS,
+    *rows.OPTIONS,
+    *maintenance.OPTIONS,
+    *log.OPTIONS,
+    *cache.OPTIONS,
+    *storage.OPTIONS,
+    *companion.OPTIONS,
+)

@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from indextables.config.option import PREFIX, Option, Scope
+from indextables.config.option import LEGACY_PREFIXES, PREFIX, Option, Scope
 from indextables.config.registry import OPTIONS
 from indextables.errors import error
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
 T = TypeVar("T")
+REDACTED = "***REDACTED***"
 _log = logging.getLogger("indextables.config")
-_BY_KEY = {name.lower(): option for option in OPTIONS for name in (option.key, *option.aliases)}
-_PER_FIELD = [option for option in OPTIONS if option.per_field]
+_BY_KEY = {
+    name.lower(): option
+    for option in OPTIONS
+    if not option.per_field
+    for name in (option.key, *option.aliases)
+}
+_PER_FIELD = [
+    (name.lower() + ".", option)
+    for option in OPTIONS
+    if option.per_field
+    for name in (option.key, *option.aliases)
+]
 _warned: set[str] = set()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Settings:
     """Typed values by option. `fields` holds the per-field keys: option key -> column -> value."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    sources: Mapping[str, Scope] = field(default_factory=dict)
 
     def get(self, option: Option[T]) -> T:
         """The value of a key, or its default."""
@@ -38,6 +52,22 @@ class Settings:
         """The values of a key that ends in a column name, by lower-cased column name."""
         return cast("Mapping[str, T]", self.fields.get(option.key, {}))
 
+    def describe(self) -> list[tuple[str, str, str]]:
+        """Key, value and source of everything that was set, secrets hidden."""
+        rows = []
+        for option in OPTIONS:
+            source = str(self.sources.get(option.key, ""))
+            given = {option.full_key: self.values[option.key]} if option.key in self.values else {}
+            for column, value in sorted(self.fields.get(option.key, {}).items()):
+                given[f"{option.full_key}.{column}"] = value
+            for key, value in given.items():
+                rows.append((key, REDACTED if option.secret else str(value), source))
+        return rows
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{key}={value}" for key, value, _ in self.describe())
+        return f"Settings({shown})"
+
 
 def resolve(
     options: Mapping[str, str] | None = None,
@@ -46,74 +76,123 @@ def resolve(
 ) -> Settings:
     """Resolve keys given at several places; the nearest one wins.
 
-    Reader and writer options may leave out the prefix; keys are matched in any case.
+    Options and table properties may leave out the prefix; keys are matched in any case, because
+    Spark lower-cases options.
     """
     values: dict[str, Any] = {}
     fields: dict[str, dict[str, Any]] = {}
+    sources: dict[str, Scope] = {}
     for scope, given in (
         (Scope.TABLE, table or {}),
         (Scope.SESSION, session or {}),
         (Scope.OPTION, options or {}),
     ):
         for option, column, value in _parse_all(given, scope):
+            sources[option.key] = scope
             if column is None:
                 values[option.key] = value
             else:
                 fields.setdefault(option.key, {})[column] = value
-    return Settings(values, fields)
+    return Settings(values, fields, sources)
 
 
 def _parse_all(
     given: Mapping[str, str], scope: Scope
 ) -> Iterable[tuple[Option[Any], str | None, Any]]:
-    seen: dict[tuple[str, str | None], str] = {}
+    seen: dict[tuple[str, str | None], Any] = {}
     for key, text in given.items():
-        lowered = key.lower()
-        if lowered.startswith(PREFIX):
-            name = lowered[len(PREFIX) :]
-        elif scope is Scope.OPTION:
-            name = lowered
-        else:
+        if text is None:
             continue
-        option, column = _find(name)
-        if option is None:
-            if lowered.startswith(PREFIX):
-                _warn_unknown(key)
+        found = _recognise(key, scope)
+        if found is None:
             continue
-        place = (option.key, column)
-        if place in seen and seen[place] != text:
-            raise error(
-                "CONFIG_CONFLICT", key=option.full_key, values=f"`{seen[place]}` and `{text}`"
-            )
-        seen[place] = text
-        yield option, column, _parse(option, key, text)
+        option, suffix = found
+        for column, value in _values(option, suffix, key, str(text)):
+            place = (option.key, column)
+            if place in seen and seen[place] != value:
+                raise _conflict(option, column, seen[place], value)
+            seen[place] = value
+            yield option, column, value
+
+
+def _conflict(option: Option[Any], column: str | None, one: Any, other: Any) -> Exception:
+    key = option.full_key if column is None else f"{option.full_key}.{column}"
+    values = "two secrets" if option.secret else f"`{one}` and `{other}`"
+    return error("CONFIG_CONFLICT", key=key, values=values)
+
+
+def _recognise(key: str, scope: Scope) -> tuple[Option[Any], str | None] | None:
+    """The option a key means at this place and its column, None when it is not for us."""
+    name, prefixed = _without_prefix(key.lower())
+    option, suffix = _find(name)
+    if option is None:
+        if prefixed:
+            _warn_unknown(key, name)
+        return None
+    if not prefixed and scope is Scope.SESSION:
+        return None
+    if scope not in option.scopes:
+        if prefixed or scope is Scope.OPTION:
+            _warn_misplaced(key, option, scope)
+        return None
+    return option, suffix
+
+
+def _without_prefix(lowered: str) -> tuple[str, bool]:
+    for prefix in (PREFIX, *LEGACY_PREFIXES):
+        if lowered.startswith(prefix):
+            return lowered[len(prefix) :], True
+    return lowered, False
 
 
 def _find(name: str) -> tuple[Option[Any] | None, str | None]:
     exact = _BY_KEY.get(name)
-    if exact is not None and not exact.per_field:
+    if exact is not None:
         return exact, None
-    for option in _PER_FIELD:
-        start = option.key.lower() + "."
-        if name.startswith(start):
+    for start, option in _PER_FIELD:
+        if name.startswith(start) and len(name) > len(start):
             return option, name[len(start) :]
     return None, None
 
 
+def _values(
+    option: Option[Any], suffix: str | None, key: str, text: str
+) -> Iterable[tuple[str | None, Any]]:
+    if suffix is None:
+        return [(None, _parse(option, key, text))]
+    try:
+        return [(suffix, option.parser.parse(text))]
+    except (ValueError, OverflowError):
+        pass
+    try:
+        shared = option.parser.parse(suffix)
+    except (ValueError, OverflowError):
+        return [(suffix, _parse(option, key, text))]
+    return [(column.strip().lower(), shared) for column in text.split(",") if column.strip()]
+
+
 def _parse(option: Option[T], key: str, text: str) -> T:
     try:
-        return option.parser.parse(str(text))
+        return option.parser.parse(text)
     except (ValueError, OverflowError):
-        shown = "***" if option.secret else text
+        shown = REDACTED if option.secret else text
         raise error(
             "CONFIG_BAD_VALUE", key=key, value=shown, allowed=f"allowed is {option.parser.allowed}"
         ) from None
 
 
-def _warn_unknown(key: str) -> None:
+def _warn_unknown(key: str, name: str) -> None:
     if key in _warned:
         return
     _warned.add(key)
-    near = difflib.get_close_matches(key[len(PREFIX) :].lower(), _BY_KEY, n=1)
-    nearest = f"; did you mean `{PREFIX}{_BY_KEY[near[0]].key}`?" if near else ""
+    near = difflib.get_close_matches(name, _BY_KEY, n=1)
+    nearest = f"; did you mean `{_BY_KEY[near[0]].full_key}`?" if near else ""
     _log.warning("unknown configuration key `%s`%s", key, nearest)
+
+
+def _warn_misplaced(key: str, option: Option[Any], scope: Scope) -> None:
+    if key in _warned:
+        return
+    _warned.add(key)
+    places = " or ".join(option.scopes)
+    _log.warning("`%s` has no effect as a %s: set it as %s", key, scope, places)

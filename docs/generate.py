@@ -1,0 +1,146 @@
+"""Writes the documents that come from tables in the source: `python docs/generate.py [--check]`.
+
+`--check` changes nothing and fails when a document is stale. Spark is not needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+
+from indextables.config.option import PREFIX, Option, Status
+from indextables.config.registry import OPTIONS
+from indextables.errors import CODES
+
+HERE = Path(__file__).resolve().parent
+_UNITS = ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
+
+
+_KEYS = f"""\
+Keys are written with the prefix `{PREFIX}` in the session and as table properties, and with or
+without it as options of a reader or writer. Keys that the tables show without the prefix are always
+written so. Case does not matter. When a key is set at several places, the nearest wins: option, then
+session, then table property. The older prefixes `spark.indexfiles.` and `tantivy4spark.` mean the
+same.
+
+An unknown key is reported once with the nearest known name; a bad value is an error that says what
+is allowed. Sizes are bytes, or a number with K, M, G or T.""".splitlines()
+
+
+def configuration() -> str:
+    """The page of all configuration keys."""
+    used = [option for option in OPTIONS if option.status is Status.USED]
+    unused = [option for option in OPTIONS if option.status is Status.IGNORED]
+    lines = [
+        "# Configuration",
+        "",
+        "<!-- written by docs/generate.py from python/indextables/config; edit there -->",
+        "",
+        *_KEYS,
+    ]
+    for group in dict.fromkeys(option.group for option in used):
+        lines += [
+            "",
+            f"## {group}",
+            "",
+            "| key | default | set as | meaning |",
+            "|---|---|---|---|",
+        ]
+        lines += [_row(option) for option in used if option.group == group]
+    lines += [
+        "",
+        "## Accepted without effect",
+        "",
+        "Keys of the existing implementation whose work is done differently here. Their values",
+        "are still checked.",
+        "",
+        "| key | default | why |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| {_name(option)} | {_default(option)} | {_cell(option.doc)} |" for option in unused
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(option: Option[Any]) -> str:
+    scopes = ", ".join(option.scopes)
+    allowed = option.parser.allowed
+    doc = f"{option.doc} Allowed: {allowed}."
+    if option.aliases:
+        doc += " Also: " + ", ".join(f"`{alias}`" for alias in option.aliases) + "."
+    if option.secret:
+        doc += " Never shown."
+    return f"| {_name(option)} | {_default(option)} | {scopes} | {_cell(doc)} |"
+
+
+def _name(option: Option[Any]) -> str:
+    shown = option.full_key if not option.bare else option.key
+    return f"`{shown}.<column>`" if option.per_field else f"`{shown}`"
+
+
+def _default(option: Option[Any]) -> str:
+    value = option.default
+    if value is None or value in ((), ""):
+        return "-"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, tuple):
+        return f"`{','.join(value)}`"
+    if isinstance(value, int) and option.parser.allowed.startswith("bytes"):
+        for unit, letter in _UNITS:
+            if value and value % unit == 0:
+                return f"`{value // unit}{letter}`"
+    return f"`{value}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def errors() -> str:
+    """The page of all errors."""
+    lines = [
+        "# Errors",
+        "",
+        "<!-- written by docs/generate.py from python/indextables/errors.py; edit there -->",
+        "",
+        "Every error is an `IndexTablesError` and reads",
+        "`[CODE] what happened; hint: what to do`.",
+        "The class says how to react, the code says what it was.",
+        "",
+        "| code | class | SQLSTATE | message | what to do |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{code}` | `{row.error.__name__}` | {row.sqlstate} | {_cell(row.template)} |"
+        f" {_cell(row.hint)} |"
+        for code, row in sorted(CODES.items())
+    ]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"configuration.md": configuration, "errors.md": errors}
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check all pages."""
+    stale = []
+    for name, render in PAGES.items():
+        path, text = HERE / name, render()
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in arguments:
+            path.write_text(text, encoding="utf-8")
+    if stale and "--check" in arguments:
+        sys.stderr.write(f"stale: {', '.join(stale)}; run `make docs`\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

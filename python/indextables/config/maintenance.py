@@ -1,0 +1,145 @@
+"""Keys of MERGE SPLITS and PURGE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indextables.config.option import (
+    BOOLEAN,
+    SIZE,
+    TEXT,
+    Option,
+    Scope,
+    automatic,
+    ignored,
+    integer,
+    number,
+    optional,
+)
+
+_GROUP = "Maintenance"
+_ALL = (Scope.OPTION, Scope.SESSION, Scope.TABLE)
+
+MERGE_MAX_SOURCES = Option(
+    "merge.maxSourceSplitsPerMerge",
+    integer(2),
+    1000,
+    "Most splits merged into one.",
+    _GROUP,
+    _ALL,
+)
+MERGE_BATCH_SIZE = Option(
+    "merge.batchSize",
+    automatic(integer(1)),
+    None,
+    "Merges committed together; `auto` is the number of cores.",
+    _GROUP,
+)
+MERGE_MAX_BATCHES = Option(
+    "merge.maxConcurrentBatches",
+    integer(1),
+    2,
+    "Batches merged at the same time.",
+    _GROUP,
+)
+MERGE_MAX_PASSES = Option(
+    "merge.maxPasses",
+    integer(1),
+    10,
+    "How often MERGE SPLITS looks for more to merge.",
+    _GROUP,
+)
+MERGE_SKIP_THRESHOLD = Option(
+    "merge.skipSplitThreshold",
+    number(0, 1),
+    0.45,
+    "Splits above this share of the target size are left alone.",
+    _GROUP,
+    _ALL,
+)
+MERGE_HEAP_BYTES = Option(
+    "merge.heapSize",
+    SIZE,
+    1 << 30,
+    "Memory of one merge.",
+    _GROUP,
+)
+MERGE_TEMP_DIRECTORY = Option(
+    "merge.tempDirectoryPath",
+    optional(TEXT),
+    None,
+    "Folder for unfinished merges; unset, the system's.",
+    _GROUP,
+)
+PURGE_CHECK_RETENTION = Option(
+    "purge.retentionCheckEnabled",
+    BOOLEAN,
+    default=True,
+    doc="Refuse PURGE with a retention below `purge.minRetentionHours`.",
+    group=_GROUP,
+)
+PURGE_RETENTION_HOURS = Option(
+    "purge.defaultRetentionHours",
+    number(0),
+    168.0,
+    "Age up to which PURGE keeps unreferenced splits when the command does not say.",
+    _GROUP,
+    _ALL,
+)
+PURGE_MIN_RETENTION_HOURS = Option(
+    "purge.minRetentionHours",
+    number(0),
+    24.0,
+    "Shortest retention PURGE accepts.",
+    _GROUP,
+)
+PURGE_MAX_FILES = Option(
+    "purge.maxFilesToDelete",
+    integer(1),
+    1_000_000,
+    "Most files one PURGE deletes, oldest first.",
+    _GROUP,
+)
+PURGE_RETRIES = Option(
+    "purge.deleteRetries",
+    integer(0),
+    3,
+    "How often PURGE tries again to delete a file.",
+    _GROUP,
+)
+
+_IGNORED = (
+    *ignored(
+        _GROUP,
+        "The store decides how many requests run at once.",
+        {
+            "purge.parallelism": (automatic(integer(1)), None),
+            "merge.download.maxConcurrencyPerCore": (integer(1), 8),
+            "merge.download.memoryBudget": (SIZE, 2 << 30),
+            "merge.download.retries": (integer(0), 3),
+            "merge.download.retryBaseDelayMs": (integer(0), 1000),
+            "merge.download.retryMaxDelayMs": (integer(0), 30_000),
+            "merge.upload.maxConcurrency": (integer(1), 6),
+        },
+    ),
+    *ignored(
+        _GROUP,
+        "Set `spark.scheduler.pool` for the thread that runs the command.",
+        {"merge.schedulerPool": (TEXT, "indextables-merge")},
+    ),
+    *ignored(
+        _GROUP,
+        "Use the log level of the logger `indextables`.",
+        {"merge.debug": (BOOLEAN, False)},
+    ),
+    *ignored(
+        _GROUP,
+        "The engine's memory is outside the JVM and bounded by the heap sizes.",
+        {"native.memory.enabled": (BOOLEAN, True)},
+    ),
+)
+
+OPTIONS: tuple[Option[Any], ...] = (
+    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
+    *_IGNORED,
+)

@@ -1,0 +1,197 @@
+"""Keys of reading: mode, limits, push-down, time travel, how work is cut into tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indextables.config.option import (
+    BOOLEAN,
+    SIZE,
+    TEXT,
+    Option,
+    Scope,
+    automatic,
+    choice,
+    ignored,
+    integer,
+    optional,
+)
+
+_GROUP = "Reading"
+_ALL = (Scope.OPTION, Scope.SESSION, Scope.TABLE)
+_OPTION = (Scope.OPTION,)
+
+MODE = Option(
+    "read.mode",
+    choice("complete", "fast"),
+    "complete",
+    "`complete` returns every row. `fast` cuts each task at `read.defaultLimit` rows when the "
+    "query has no limit, and says so in a warning; the existing implementation does that by "
+    "default.",
+    _GROUP,
+    _ALL,
+)
+DEFAULT_LIMIT = Option(
+    "read.defaultLimit",
+    integer(1),
+    250,
+    "Most rows of one task in mode `fast`.",
+    _GROUP,
+    _ALL,
+)
+VERSION_AS_OF = Option(
+    "versionAsOf",
+    optional(integer(0)),
+    None,
+    "Read the table as it was at this version.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+TIMESTAMP_AS_OF = Option(
+    "timestampAsOf",
+    optional(TEXT),
+    None,
+    "Read the table as it was at this time, such as `2026-01-31 12:00:00`.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+SPLITS_PER_TASK = Option(
+    "read.splitsPerTask",
+    automatic(integer(1)),
+    None,
+    "Splits of one read task; `auto` goes by size and cores.",
+    _GROUP,
+)
+MAX_SPLITS_PER_TASK = Option(
+    "read.maxSplitsPerTask",
+    integer(1),
+    8,
+    "Most splits of one read task with `auto`.",
+    _GROUP,
+)
+AGGREGATE_SPLITS_PER_TASK = Option(
+    "read.aggregate.splitsPerTask",
+    automatic(integer(1)),
+    None,
+    "Splits of one aggregation task; unset, as for reading.",
+    _GROUP,
+)
+AGGREGATE_MAX_SPLITS_PER_TASK = Option(
+    "read.aggregate.maxSplitsPerTask",
+    optional(integer(1)),
+    None,
+    "Most splits of one aggregation task with `auto`; unset, as for reading.",
+    _GROUP,
+)
+BATCH_ROWS = Option(
+    "read.batchRows",
+    integer(1),
+    8192,
+    "Rows of one Arrow batch.",
+    _GROUP,
+)
+LOCAL_ENABLED = Option(
+    "read.local.enabled",
+    BOOLEAN,
+    default=True,
+    doc="Let the planner answer small queries itself, without a Spark job.",
+    group=_GROUP,
+)
+LOCAL_MAX_BYTES = Option(
+    "read.local.maxBytes",
+    SIZE,
+    256 << 20,
+    "Most bytes of splits a query may touch to be answered by the planner.",
+    _GROUP,
+)
+LOCAL_MAX_ROWS = Option(
+    "read.local.maxRows",
+    integer(0),
+    10_000,
+    "Most result rows of a query answered by the planner.",
+    _GROUP,
+)
+PATTERN_PUSHDOWN = Option(
+    "filter.stringPattern.pushdown",
+    BOOLEAN,
+    default=True,
+    doc="Push down LIKE, startsWith, endsWith and contains. They are matched on whole values, "
+    "so results do not change; the existing implementation has this off.",
+    group=_GROUP,
+)
+STARTS_WITH_PUSHDOWN = Option(
+    "filter.stringStartsWith.pushdown",
+    optional(BOOLEAN),
+    None,
+    "The same for startsWith alone.",
+    _GROUP,
+)
+ENDS_WITH_PUSHDOWN = Option(
+    "filter.stringEndsWith.pushdown",
+    optional(BOOLEAN),
+    None,
+    "The same for endsWith alone.",
+    _GROUP,
+)
+CONTAINS_PUSHDOWN = Option(
+    "filter.stringContains.pushdown",
+    optional(BOOLEAN),
+    None,
+    "The same for contains alone.",
+    _GROUP,
+)
+MAX_UNQUALIFIED_FIELDS = Option(
+    "indexquery.indexall.maxUnqualifiedFields",
+    integer(0),
+    10,
+    "Most searchable columns a search over all columns may touch without naming any; 0 allows "
+    "any number.",
+    _GROUP,
+)
+
+_IGNORED = (
+    *ignored(
+        _GROUP,
+        "An aggregate that cannot be pushed down is computed by Spark over all rows, so no guard "
+        "is needed.",
+        {
+            "read.requireAggregatePushdown": (BOOLEAN, True),
+            "read.companion.requireAggregatePushdown": (BOOLEAN, True),
+        },
+    ),
+    *ignored(
+        _GROUP,
+        "Rows always travel as Arrow batches.",
+        {
+            "read.columnar.enabled": (BOOLEAN, True),
+            "read.aggregation.arrowFfi.enabled": (BOOLEAN, True),
+            "docBatch.enabled": (BOOLEAN, True),
+            "docBatch.maxSize": (integer(1), 1000),
+        },
+    ),
+    *ignored(
+        _GROUP,
+        "The engine joins neighbouring range reads by itself.",
+        {
+            "read.batchOptimization.enabled": (BOOLEAN, True),
+            "read.batchOptimization.profile": (
+                choice("conservative", "balanced", "aggressive", "disabled"),
+                "balanced",
+            ),
+            "read.batchOptimization.maxRangeSize": (SIZE, 16 << 20),
+            "read.batchOptimization.gapTolerance": (SIZE, 512 << 10),
+            "read.batchOptimization.minDocsForOptimization": (integer(0), 50),
+            "read.batchOptimization.maxConcurrentPrefetch": (integer(1), 8),
+            "read.batchOptimization.metrics.enabled": (BOOLEAN, False),
+            "read.adaptiveTuning.enabled": (BOOLEAN, True),
+            "read.adaptiveTuning.minBatchesBeforeAdjustment": (integer(1), 5),
+        },
+    ),
+)
+
+OPTIONS: tuple[Option[Any], ...] = (
+    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
+    *_IGNORED,
+)

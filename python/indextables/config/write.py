@@ -1,0 +1,293 @@
+"""Keys of writing: memory, split size, layout, schema changes, work after a commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indextables.config.option import (
+    BOOLEAN,
+    SIZE,
+    TEXT,
+    Option,
+    Scope,
+    automatic,
+    choice,
+    ignored,
+    integer,
+    number,
+    optional,
+)
+
+_GROUP = "Writing"
+_ALL = (Scope.OPTION, Scope.SESSION, Scope.TABLE)
+_OPTION = (Scope.OPTION,)
+
+HEAP_BYTES = Option(
+    "indexWriter.heapSize",
+    SIZE,
+    256 << 20,
+    "Memory of one split being written.",
+    _GROUP,
+    _ALL,
+)
+TEMP_DIRECTORY = Option(
+    "indexWriter.tempDirectoryPath",
+    optional(TEXT),
+    None,
+    "Folder for unfinished splits; unset, the system's.",
+    _GROUP,
+)
+BATCH_ROWS = Option(
+    "write.arrowFfi.batchSize",
+    integer(1),
+    8192,
+    "Rows of one Arrow batch on the way to the engine.",
+    _GROUP,
+)
+LAYOUT = Option(
+    "write.layout",
+    choice("compatible", "lean"),
+    "compatible",
+    "`compatible` splits can be read by the existing implementation. `lean` splits store only what "
+    "the index cannot give back; they are smaller and faster to write, and need protocol 5.",
+    _GROUP,
+    _ALL,
+)
+OPTIMIZE = Option(
+    "write.optimizeWrite.enabled",
+    BOOLEAN,
+    default=False,
+    doc="Let Spark distribute rows before writing, for fewer and larger splits.",
+    group=_GROUP,
+    scopes=_ALL,
+)
+TARGET_SPLIT_BYTES = Option(
+    "write.optimizeWrite.targetSplitSize",
+    SIZE,
+    1 << 30,
+    "Size a split should reach with optimised writing.",
+    _GROUP,
+    _ALL,
+)
+MAX_SPLIT_BYTES = Option(
+    "write.optimizeWrite.maxSplitSize",
+    SIZE,
+    4 << 30,
+    "Size at which a task finishes a split and starts the next.",
+    _GROUP,
+    _ALL,
+)
+DISTRIBUTION_MODE = Option(
+    "write.optimizeWrite.distributionMode",
+    choice("hash", "balanced", "none"),
+    "hash",
+    "How optimised writing distributes rows: `hash` by partition columns, `balanced` the same but "
+    "also cutting large splits, `none` not at all.",
+    _GROUP,
+    _ALL,
+)
+SAMPLING_RATIO = Option(
+    "write.optimizeWrite.samplingRatio",
+    number(0),
+    1.1,
+    "Factor between a split's size and the rows Spark is asked to bring together for it.",
+    _GROUP,
+    _ALL,
+)
+MIN_ROWS_FOR_ESTIMATION = Option(
+    "write.optimizeWrite.minRowsForEstimation",
+    integer(0),
+    10_000,
+    "Rows the table must have before their size is used for estimates.",
+    _GROUP,
+    _ALL,
+)
+MERGE_SCHEMA = Option(
+    "mergeSchema",
+    BOOLEAN,
+    default=False,
+    doc="Add new columns of the data to the table.",
+    group=_GROUP,
+    bare=True,
+)
+OVERWRITE_SCHEMA = Option(
+    "overwriteSchema",
+    BOOLEAN,
+    default=False,
+    doc="Let an overwrite replace the table's schema and partitioning.",
+    group=_GROUP,
+    scopes=_OPTION,
+    bare=True,
+)
+REPLACE_WHERE = Option(
+    "replaceWhere",
+    optional(TEXT),
+    None,
+    "Overwrite only the rows of this predicate.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+PARTITION_OVERWRITE_MODE = Option(
+    "partitionOverwriteMode",
+    optional(choice("static", "dynamic")),
+    None,
+    "`dynamic` overwrites only the partitions that occur in the data; unset, as the session says.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+TXN_APP_ID = Option(
+    "txnAppId",
+    optional(TEXT),
+    None,
+    "Name of an application that numbers its writes, so that a repeated write has no effect.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+TXN_VERSION = Option(
+    "txnVersion",
+    optional(integer(0)),
+    None,
+    "Number of a write within `txnAppId`.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+USER_METADATA = Option(
+    "userMetadata",
+    optional(TEXT),
+    None,
+    "Text kept with the commit and shown in the history.",
+    _GROUP,
+    bare=True,
+)
+
+MERGE_ON_WRITE = Option(
+    "mergeOnWrite.enabled",
+    BOOLEAN,
+    default=False,
+    doc="Merge small splits after a write when there are enough of them.",
+    group=_GROUP,
+    scopes=_ALL,
+)
+MERGE_ON_WRITE_ASYNC = Option(
+    "mergeOnWrite.async.enabled",
+    BOOLEAN,
+    default=True,
+    doc="Do so in the background.",
+    group=_GROUP,
+    scopes=_ALL,
+)
+MERGE_ON_WRITE_TARGET_BYTES = Option(
+    "mergeOnWrite.targetSize",
+    SIZE,
+    4 << 30,
+    "Size a merge after a write aims at.",
+    _GROUP,
+    _ALL,
+)
+MERGE_ON_WRITE_CPU_FRACTION = Option(
+    "mergeOnWrite.batchCpuFraction",
+    number(0, 1),
+    0.167,
+    "Share of the cores one batch of merges may use.",
+    _GROUP,
+)
+MERGE_ON_WRITE_MAX_BATCHES = Option(
+    "mergeOnWrite.maxConcurrentBatches",
+    integer(1),
+    3,
+    "Batches merged at the same time.",
+    _GROUP,
+)
+MERGE_ON_WRITE_MIN_BATCHES = Option(
+    "mergeOnWrite.minBatchesToTrigger",
+    integer(1),
+    1,
+    "Batches that must have gathered before a merge starts.",
+    _GROUP,
+    _ALL,
+)
+MERGE_ON_WRITE_SHUTDOWN_MS = Option(
+    "mergeOnWrite.shutdownTimeoutMs",
+    integer(0),
+    300_000,
+    "How long the end of the session waits for a running merge.",
+    _GROUP,
+)
+PURGE_ON_WRITE = Option(
+    "purgeOnWrite.enabled",
+    BOOLEAN,
+    default=False,
+    doc="Purge after writes.",
+    group=_GROUP,
+    scopes=_ALL,
+)
+PURGE_AFTER_MERGE = Option(
+    "purgeOnWrite.triggerAfterMerge",
+    BOOLEAN,
+    default=True,
+    doc="Purge after a merge that followed a write.",
+    group=_GROUP,
+    scopes=_ALL,
+)
+PURGE_AFTER_WRITES = Option(
+    "purgeOnWrite.triggerAfterWrites",
+    integer(0),
+    0,
+    "Purge after this many writes; 0 never.",
+    _GROUP,
+    _ALL,
+)
+PURGE_SPLIT_RETENTION_HOURS = Option(
+    "purgeOnWrite.splitRetentionHours",
+    number(0),
+    168.0,
+    "Age up to which unreferenced splits are kept by a purge after a write.",
+    _GROUP,
+    _ALL,
+)
+PURGE_LOG_RETENTION_HOURS = Option(
+    "purgeOnWrite.txLogRetentionHours",
+    number(0),
+    720.0,
+    "Age up to which version files are kept by a purge after a write.",
+    _GROUP,
+    _ALL,
+)
+
+_IGNORED = (
+    *ignored(
+        _GROUP,
+        "The writer takes Arrow batches and its memory is bounded by `indexWriter.heapSize`.",
+        {
+            "indexWriter.batchSize": (integer(1), 10_000),
+            "indexWriter.maxBatchBufferSize": (SIZE, 90 << 20),
+            "indexWriter.threads": (integer(1), 2),
+            "indexWriter.useBatch": (BOOLEAN, True),
+            "write.arrowFfi.enabled": (BOOLEAN, True),
+            "splitConversion.maxParallelism": (automatic(integer(1)), None),
+        },
+    ),
+    *ignored(
+        _GROUP,
+        "Merges after a write follow `mergeOnWrite.targetSize` and the number of batches.",
+        {
+            "mergeOnWrite.mergeGroupMultiplier": (number(0), 2.0),
+            "mergeOnWrite.minDiskSpaceGB": (number(0), 20.0),
+            "mergeOnWrite.maxConcurrentMergesPerWorker": (automatic(integer(1)), None),
+            "mergeOnWrite.memoryOverheadFactor": (number(0), 3.0),
+            "optimizeWrite.targetRecordsPerSplit": (integer(1), 1_000_000),
+            "autoSize.enabled": (BOOLEAN, False),
+            "autoSize.targetSplitSize": (optional(SIZE), None),
+            "autoSize.inputRowCount": (optional(integer(0)), None),
+        },
+    ),
+)
+
+OPTIONS: tuple[Option[Any], ...] = (
+    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
+    *_IGNORED,
+)

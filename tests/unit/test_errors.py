@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pickle
+import string
+
+import pytest
+
+from indextables import errors
+from indextables.errors import CODES, IndexTablesError, error, from_text
+
+
+def _classes(base=IndexTablesError):
+    return [base, *(found for child in base.__subclasses__() for found in _classes(child))]
+
+
+def _context(code):
+    names = [name for _, name, _, _ in string.Formatter().parse(CODES[code].template) if name]
+    return {name: f"<{name}>" for name in names}
+
+
+@pytest.mark.parametrize("cls", _classes(), ids=lambda cls: cls.__name__)
+def test_class_survives_pickling(cls):
+    made = cls("INTERNAL", "what happened", "what to do", {"path": "/t"})
+    again = pickle.loads(pickle.dumps(made))
+    assert type(again) is cls
+    assert str(again) == str(made) == "[INTERNAL] what happened; hint: what to do"
+    assert again.context == {"path": "/t"}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_code_renders_every_part_of_its_context(code):
+    made = error(code, **_context(code))
+    assert type(made) is CODES[code].error
+    assert str(made).startswith(f"[{code}] ")
+    for shown in _context(code).values():
+        assert shown in made.message
+    assert not made.message.endswith(".")
+    assert len(CODES[code].sqlstate) == 5
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_error_is_found_again_in_the_text_spark_makes_of_it(code):
+    made = error(code, **_context(code))
+    text = f"org.apache.spark.SparkException: Job aborted\nPythonException: {made}\n  at x.y(z)\n"
+    found = from_text(text)
+    assert type(found) is type(made)
+    assert found.code == code
+    assert found.hint == made.hint
+
+
+def test_text_of_others_is_left_alone():
+    assert from_text("[DIVIDE_BY_ZERO] Division by zero") is None
+    assert from_text("nothing here") is None
+
+
+def test_codes_are_sorted():
+    assert list(CODES) == sorted(CODES)
+
+
+def test_every_class_has_a_docstring():
+    assert all(cls.__doc__ for cls in _classes())
+    assert errors.__doc__
