@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# first calls load libraries; a busy machine is no reason to fail
+settings.register_profile("quiet", deadline=None)
+settings.load_profile("quiet")
 
 
 @pytest.fixture(scope="session")

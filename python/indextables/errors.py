@@ -135,6 +135,12 @@ CODES: dict[str, Code] = {
         "correct the rows, or give the column another role (`indexing.typemap`)",
         "22000",
     ),
+    "DELETION_VECTOR_POSITION": Code(
+        InvalidError,
+        "a deletion vector takes whole numbers from 0 to {limit}",
+        "use the 64-bit form for larger positions",
+        "22003",
+    ),
     "FILE_CORRUPT": Code(
         CorruptError,
         "file `{path}` is damaged: {detail}",
@@ -153,6 +159,18 @@ CODES: dict[str, Code] = {
         "restore it, or read an older version of the table",
         "58P01",
     ),
+    "HASH_INDEX_VALUE": Code(
+        InvalidError,
+        "a hash index takes signed 32-bit integers",
+        "hash the keys with `indextables.index.key_hash`",
+        "22003",
+    ),
+    "INDEX_FILE_CORRUPT": Code(
+        CorruptError,
+        "`{path}` is damaged: {rule}",
+        "restore the file, or the table to a version before it",
+        "58030",
+    ),
     "INTERNAL": Code(
         InternalError,
         "{detail}",
@@ -164,6 +182,12 @@ CODES: dict[str, Code] = {
         "the work was cancelled",
         "",
         "57014",
+    ),
+    "KEY_TYPE": Code(
+        UnsupportedError,
+        "a column of type `{type}` cannot be part of a primary key",
+        "choose columns of simple types",
+        "0A000",
     ),
     "QUERY_INVALID": Code(
         InvalidError,
@@ -200,6 +224,12 @@ CODES: dict[str, Code] = {
         "there is no IndexTables table at `{path}`",
         "check the path; a table is a folder with `_transaction_log` inside",
         "42P01",
+    ),
+    "TOO_MANY_BUCKETS": Code(
+        UnsupportedError,
+        "a partition cannot have more than {limit} buckets",
+        "raise `dynamic-bucket.target-row-num`",
+        "54000",
     ),
 }
 
