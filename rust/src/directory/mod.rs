@@ -1,1 +1,265 @@
-//! Opening a split and reading its files from a store.
+//! A read-only tantivy directory over the files of a bundle.
+
+mod footer;
+mod hotcache;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use ownedbytes::OwnedBytes;
+use tantivy::HasLen;
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    Directory, DirectoryLock, FileHandle, Lock, WatchCallback, WatchHandle, WritePtr,
+};
+
+pub use footer::{Footer, read_footer};
+pub use hotcache::HotCache;
+
+use crate::error::Result;
+use crate::store::{RangeSource, lock};
+
+/// The files of one split; cheap to clone.
+#[derive(Clone)]
+pub struct BundleDirectory {
+    bundle: Arc<Bundle>,
+}
+
+struct Bundle {
+    source: Arc<dyn RangeSource>,
+    files: BTreeMap<PathBuf, Range<u64>>,
+    hotcache: HotCache,
+    footer_start: u64,
+    fetched: Fetched,
+}
+
+/// Bytes of a remote file that were read before, so that a repeated query costs no request.
+#[derive(Default)]
+struct Fetched {
+    ranges: Mutex<(BTreeMap<u64, OwnedBytes>, usize)>,
+}
+
+impl Fetched {
+    /// Enough for the dictionaries and columns a few queries touch.
+    const MAX_BYTES: usize = 64 << 20;
+
+    fn get(&self, range: &Range<u64>) -> Option<OwnedBytes> {
+        let held = lock(&self.ranges);
+        let (&start, bytes) = held.0.range(..=range.start).next_back()?;
+        let offset = (range.start - start) as usize;
+        let end = offset + (range.end - range.start) as usize;
+        (end <= bytes.len()).then(|| bytes.slice(offset..end))
+    }
+
+    fn put(&self, start: u64, bytes: &OwnedBytes) {
+        let mut held = lock(&self.ranges);
+        if held.1 + bytes.len() > Self::MAX_BYTES {
+            *held = (BTreeMap::new(), 0);
+        }
+        if bytes.len() <= Self::MAX_BYTES {
+            let replaced = held.0.insert(start, bytes.clone());
+            held.1 += bytes.len();
+            held.1 -= replaced.map_or(0, |old| old.len());
+        }
+    }
+}
+
+impl BundleDirectory {
+    /// Opens a bundle with one read of its footer, when the log's offset of it is known.
+    pub fn open(source: Arc<dyn RangeSource>, footer_start: Option<u64>) -> Result<BundleDirectory> {
+        let footer = read_footer(source.as_ref(), footer_start)?;
+        let hotcache = HotCache::parse(&footer.hotcache)?;
+        let files = footer
+            .files
+            .into_iter()
+            .map(|(name, range)| (PathBuf::from(name), range))
+            .collect();
+        Ok(BundleDirectory {
+            bundle: Arc::new(Bundle {
+                source,
+                files,
+                hotcache,
+                footer_start: footer.start,
+                fetched: Fetched::default(),
+            }),
+        })
+    }
+
+    /// Names and lengths of all files.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, u64)> {
+        let files = self.bundle.files.iter();
+        files.map(|(path, range)| (path.as_path(), range.end - range.start))
+    }
+
+    pub fn footer_start(&self) -> u64 {
+        self.bundle.footer_start
+    }
+
+    pub fn len(&self) -> u64 {
+        self.bundle.source.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn is_remote(&self) -> bool {
+        self.bundle.source.is_remote()
+    }
+
+    /// All bytes of one file, if the bundle has it.
+    pub fn file(&self, name: &str) -> io::Result<Option<OwnedBytes>> {
+        let path = Path::new(name);
+        match self.bundle.files.get(path) {
+            None => Ok(None),
+            Some(range) => self.read(path, range, 0..range.end - range.start).map(Some),
+        }
+    }
+
+    /// Fetches ranges of one file together, so that later reads of them cost no round trip.
+    pub fn prefetch(&self, path: &Path, wanted: &[Range<u64>]) -> io::Result<()> {
+        let Some(file) = self.bundle.files.get(path) else {
+            return Ok(());
+        };
+        if !self.is_remote() {
+            return Ok(());
+        }
+        let mut missing: Vec<Range<u64>> = Vec::new();
+        for range in wanted {
+            let absolute = within(file, range)?;
+            if self.bundle.hotcache.get(path, range).is_none()
+                && self.bundle.fetched.get(&absolute).is_none()
+            {
+                missing.push(absolute);
+            }
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let fetched = self.bundle.source.read_many(&missing)?;
+        for (range, bytes) in missing.iter().zip(&fetched) {
+            self.bundle.fetched.put(range.start, bytes);
+        }
+        Ok(())
+    }
+
+    fn read(&self, path: &Path, file: &Range<u64>, range: Range<u64>) -> io::Result<OwnedBytes> {
+        if range.is_empty() {
+            return Ok(OwnedBytes::empty());
+        }
+        let absolute = within(file, &range)?;
+        if !self.is_remote() {
+            return self.bundle.source.read(absolute);
+        }
+        let known = self.bundle.hotcache.get(path, &range);
+        if let Some(bytes) = known.or_else(|| self.bundle.fetched.get(&absolute)) {
+            return Ok(bytes);
+        }
+        let start = absolute.start;
+        let bytes = self.bundle.source.read(absolute)?;
+        self.bundle.fetched.put(start, &bytes);
+        Ok(bytes)
+    }
+}
+
+fn within(file: &Range<u64>, range: &Range<u64>) -> io::Result<Range<u64>> {
+    let len = file.end - file.start;
+    if range.start > range.end || range.end > len {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("range {range:?} leaves a file of {len} bytes"),
+        ));
+    }
+    Ok(file.start + range.start..file.start + range.end)
+}
+
+impl fmt::Debug for BundleDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BundleDirectory({} files)", self.bundle.files.len())
+    }
+}
+
+/// One file of a bundle.
+struct BundleFile {
+    directory: BundleDirectory,
+    path: PathBuf,
+    range: Range<u64>,
+}
+
+impl fmt::Debug for BundleFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BundleFile({})", self.path.display())
+    }
+}
+
+impl HasLen for BundleFile {
+    fn len(&self) -> usize {
+        (self.range.end - self.range.start) as usize
+    }
+}
+
+impl FileHandle for BundleFile {
+    fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        let range = range.start as u64..range.end as u64;
+        self.directory.read(&self.path, &self.range, range)
+    }
+}
+
+fn read_only() -> io::Error {
+    io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "a split is immutable")
+}
+
+impl Directory for BundleDirectory {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        let range = self.bundle.files.get(path);
+        let range = range.ok_or_else(|| OpenReadError::FileDoesNotExist(path.to_owned()))?;
+        Ok(Arc::new(BundleFile {
+            directory: self.clone(),
+            path: path.to_owned(),
+            range: range.clone(),
+        }))
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        Err(DeleteError::IoError {
+            io_error: Arc::new(read_only()),
+            filepath: path.to_owned(),
+        })
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        Ok(self.bundle.files.contains_key(path))
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        Err(OpenWriteError::wrap_io_error(read_only(), path.to_owned()))
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        let handle = self.get_file_handle(path)?;
+        let bytes = handle
+            .read_bytes(0..handle.len())
+            .map_err(|e| OpenReadError::wrap_io_error(e, path.to_owned()))?;
+        Ok(bytes.to_vec())
+    }
+
+    fn atomic_write(&self, _: &Path, _: &[u8]) -> io::Result<()> {
+        Err(read_only())
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn acquire_lock(&self, _: &Lock) -> Result<DirectoryLock, LockError> {
+        Ok(DirectoryLock::from(Box::new(())))
+    }
+
+    fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
+        Ok(WatchHandle::empty())
+    }
+}

@@ -1,0 +1,97 @@
+//! Where the bytes of one file come from.
+
+use std::io;
+use std::ops::{Deref, Range};
+use std::path::Path;
+
+use ownedbytes::{OwnedBytes, StableDeref};
+
+/// Random access to the bytes of one immutable file.
+pub trait RangeSource: Send + Sync + 'static {
+    /// Length of the whole file.
+    fn len(&self) -> u64;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of one range; an error when the range leaves the file.
+    fn read(&self, range: Range<u64>) -> io::Result<OwnedBytes>;
+
+    /// Several ranges at once; a remote source joins neighbours and fetches in parallel.
+    fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<OwnedBytes>> {
+        ranges
+            .iter()
+            .map(|range| self.read(range.clone()))
+            .collect()
+    }
+
+    /// Whether reading costs a round trip, so that fewer and larger reads are better.
+    fn is_remote(&self) -> bool {
+        false
+    }
+}
+
+/// A file whose bytes are all addressable: a memory map or a buffer.
+pub struct BytesSource(OwnedBytes);
+
+impl BytesSource {
+    pub fn new(bytes: OwnedBytes) -> BytesSource {
+        BytesSource(bytes)
+    }
+
+    /// Maps a local file into memory.
+    pub fn map(path: &Path) -> io::Result<BytesSource> {
+        let file = std::fs::File::open(path)?;
+        if file.metadata()?.len() == 0 {
+            return Ok(BytesSource(OwnedBytes::empty()));
+        }
+        // SAFETY: splits are immutable once committed; nobody truncates them under a reader.
+        let map = unsafe { memmap2::Mmap::map(&file)? };
+        Ok(BytesSource(OwnedBytes::new(Mapped(map))))
+    }
+}
+
+struct Mapped(memmap2::Mmap);
+
+impl Deref for Mapped {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+// SAFETY: the map's address does not change while the map lives.
+unsafe impl StableDeref for Mapped {}
+
+pub(super) struct Shared(pub bytes::Bytes);
+
+impl Deref for Shared {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+// SAFETY: `Bytes` is immutable and its buffer does not move.
+unsafe impl StableDeref for Shared {}
+
+pub(super) fn out_of_file(range: &Range<u64>, len: u64) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::UnexpectedEof,
+        format!("range {range:?} leaves a file of {len} bytes"),
+    )
+}
+
+impl RangeSource for BytesSource {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<OwnedBytes> {
+        if range.start > range.end || range.end > self.len() {
+            return Err(out_of_file(&range, self.len()));
+        }
+        Ok(self.0.slice(range.start as usize..range.end as usize))
+    }
+}
