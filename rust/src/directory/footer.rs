@@ -93,11 +93,7 @@ fn parse_footer(tail: &OwnedBytes, len: u64) -> Result<Parsed> {
     let meta = &tail[meta_start..meta_start + meta_len as usize];
     let files = parse_metadata(meta, len - total)?;
     let hotcache = tail.slice(hot_start as usize..hot_end as usize);
-    Ok(Parsed::Footer(Footer {
-        files,
-        hotcache,
-        start: len - total,
-    }))
+    Ok(Parsed::Footer(Footer { files, hotcache, start: len - total }))
 }
 
 /// The little-endian number that ends at `end`.

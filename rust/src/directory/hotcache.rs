@@ -97,10 +97,7 @@ fn section(bytes: &OwnedBytes, body: usize, start: u64, end: u64) -> Result<Owne
 /// `slice bytes · index of the slices · u64 length of the slice bytes`
 fn parse_section(section: &OwnedBytes) -> Result<Vec<(Range<u64>, OwnedBytes)>> {
     let all = section.as_slice();
-    let index_end = all
-        .len()
-        .checked_sub(8)
-        .ok_or_else(|| damaged("a section is too short"))?;
+    let index_end = all.len().checked_sub(8).ok_or_else(|| damaged("a section is too short"))?;
     let data_len = u64::from_le_bytes(all[index_end..].try_into().unwrap_or_default());
     if data_len > index_end as u64 {
         return Err(damaged("a section is longer than itself"));
@@ -139,7 +136,10 @@ mod tests {
     fn sample() -> Vec<u8> {
         let path = PathBuf::from("a.term");
         let mut section = b"0123456789".to_vec();
-        section.extend(postcard::to_allocvec(&(50u64, vec![(10u64, 14u64, 0u64), (20, 26, 4)])).unwrap_or_default());
+        section.extend(
+            postcard::to_allocvec(&(50u64, vec![(10u64, 14u64, 0u64), (20, 26, 4)]))
+                .unwrap_or_default(),
+        );
         section.extend(10u64.to_le_bytes());
         let header = HeaderOut {
             file_lengths: HashMap::from([(path.clone(), 50)]),

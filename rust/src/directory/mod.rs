@@ -70,14 +70,14 @@ impl Fetched {
 
 impl BundleDirectory {
     /// Opens a bundle with one read of its footer, when the log's offset of it is known.
-    pub fn open(source: Arc<dyn RangeSource>, footer_start: Option<u64>) -> Result<BundleDirectory> {
+    pub fn open(
+        source: Arc<dyn RangeSource>,
+        footer_start: Option<u64>,
+    ) -> Result<BundleDirectory> {
         let footer = read_footer(source.as_ref(), footer_start)?;
         let hotcache = HotCache::parse(&footer.hotcache)?;
-        let files = footer
-            .files
-            .into_iter()
-            .map(|(name, range)| (PathBuf::from(name), range))
-            .collect();
+        let files =
+            footer.files.into_iter().map(|(name, range)| (PathBuf::from(name), range)).collect();
         Ok(BundleDirectory {
             bundle: Arc::new(Bundle {
                 source,
@@ -225,10 +225,7 @@ impl Directory for BundleDirectory {
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        Err(DeleteError::IoError {
-            io_error: Arc::new(read_only()),
-            filepath: path.to_owned(),
-        })
+        Err(DeleteError::IoError { io_error: Arc::new(read_only()), filepath: path.to_owned() })
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {

@@ -17,9 +17,7 @@ pub(super) struct PerProcess<T> {
 
 impl<T: Clone> PerProcess<T> {
     pub(super) const fn new() -> PerProcess<T> {
-        PerProcess {
-            slot: Mutex::new(None),
-        }
+        PerProcess { slot: Mutex::new(None) }
     }
 
     pub(super) fn get(&self, make: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -20,10 +20,7 @@ pub trait RangeSource: Send + Sync + 'static {
 
     /// Several ranges at once; a remote source joins neighbours and fetches in parallel.
     fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<OwnedBytes>> {
-        ranges
-            .iter()
-            .map(|range| self.read(range.clone()))
-            .collect()
+        ranges.iter().map(|range| self.read(range.clone())).collect()
     }
 
     /// Whether reading costs a round trip, so that fewer and larger reads are better.
