@@ -1,7 +1,99 @@
-//! Python face of `writer`.
+//! Python face of the split writer.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-pub fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+use crate::error::{At, EngineError, Result};
+use crate::python::arrow::{import_batch, import_schema};
+use crate::python::errors::{run, to_python};
+use crate::write::{SplitWriter, WriteOptions, parse_fields};
+
+/// Record batches in, one split out.
+#[pyclass(name = "SplitWriter", module = "indextables._native", frozen)]
+pub struct PySplitWriter {
+    // the segment writer of tantivy is not `Sync`
+    writer: Mutex<SplitWriter>,
+}
+
+impl PySplitWriter {
+    fn with<T>(&self, work: impl FnOnce(&mut SplitWriter) -> Result<T>) -> Result<T> {
+        work(&mut self.writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl PySplitWriter {
+    #[new]
+    #[pyo3(signature = (schema, fields="", options=""))]
+    fn new(schema: &Bound<'_, PyAny>, fields: &str, options: &str) -> PyResult<Self> {
+        let py = schema.py();
+        let arrow = import_schema(schema)?;
+        let made = parse_fields(fields)
+            .and_then(|fields| SplitWriter::new(arrow, fields, WriteOptions::parse(options)?));
+        match made {
+            Ok(writer) => Ok(Self { writer: Mutex::new(writer) }),
+            Err(error) => Err(to_python(py, &error)),
+        }
+    }
+
+    fn accepts(&self, batch: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let rows = import_batch(batch)?;
+        run(batch.py(), || self.with(|writer| writer.accepts(&rows)))
+    }
+
+    fn write(&self, batch: &Bound<'_, PyAny>) -> PyResult<()> {
+        let rows = import_batch(batch)?;
+        run(batch.py(), || self.with(|writer| writer.write(&rows)))
+    }
+
+    #[getter]
+    fn rows(&self, py: Python<'_>) -> PyResult<u64> {
+        run(py, || self.with(|writer| Ok(writer.rows())))
+    }
+
+    #[getter]
+    fn memory_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        run(py, || self.with(|writer| Ok(writer.memory_bytes())))
+    }
+
+    #[getter]
+    fn estimated_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        run(py, || self.with(|writer| Ok(writer.estimated_bytes())))
+    }
+
+    fn finish(&self, py: Python<'_>, store: PathBuf, path: &str) -> PyResult<String> {
+        run(py, || {
+            self.with(|writer| {
+                let split = writer.finish()?;
+                place(&split.file, &store, path)?;
+                Ok(serde_json::to_string(&split.info)?)
+            })
+        })
+    }
+
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
+        run(py, || {
+            self.with(|writer| {
+                writer.abort();
+                Ok(())
+            })
+        })
+    }
+}
+
+/// Moves a finished file to its place below a local folder.
+fn place(file: &Path, folder: &Path, path: &str) -> Result<()> {
+    let target = folder.join(path);
+    let parent = target.parent().ok_or_else(|| EngineError::internal("a split needs a folder"))?;
+    std::fs::create_dir_all(parent).at(path)?;
+    if std::fs::rename(file, &target).is_err() {
+        std::fs::copy(file, &target).at(path)?;
+    }
     Ok(())
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PySplitWriter>()
 }

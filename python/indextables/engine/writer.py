@@ -1,0 +1,92 @@
+"""Writing one split from record batches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from indextables import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class ColumnStats:
+    """Bounds of a column, typed as values in JSON are; None where there are none."""
+
+    min: Any
+    max: Any
+    null_count: int
+
+
+@dataclass(frozen=True)
+class SplitInfo:
+    """What the log needs to know of a finished split."""
+
+    size: int
+    footer_start: int
+    footer_end: int
+    num_records: int
+    uncompressed_size: int
+    doc_mapping: list[dict[str, Any]]
+    columns: dict[str, ColumnStats]
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The value the engine returned."""
+        columns = {name: ColumnStats(**stats) for name, stats in value["columns"].items()}
+        rest = {key: value[key] for key in cls.__dataclass_fields__ if key != "columns"}
+        return cls(**rest, columns=columns)
+
+
+class SplitWriter:
+    """Record batches in, one split out.
+
+    `fields` holds the choices per column and `options` those for the whole split, as the engine
+    takes them (docs/spec/SPLIT.md); what is not said follows the column's type and the layout.
+    """
+
+    def __init__(
+        self,
+        schema: pa.Schema,
+        fields: Sequence[Mapping[str, Any]] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._native = _native.SplitWriter(
+            schema, json.dumps(list(fields)), json.dumps(dict(options or {}))
+        )
+
+    @property
+    def rows(self) -> int:
+        """Rows written so far."""
+        return self._native.rows
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory held by rows that are not in the file yet."""
+        return self._native.memory_bytes
+
+    @property
+    def estimated_bytes(self) -> int:
+        """About how large the split would be if it were finished now."""
+        return self._native.estimated_bytes
+
+    def accepts(self, batch: pa.RecordBatch) -> bool:
+        """Whether this batch may go into this split; if not, finish it and begin another."""
+        return self._native.accepts(batch)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add the rows of a batch."""
+        self._native.write(batch)
+
+    def finish(self, store: _native.Store | str, path: str) -> SplitInfo:
+        """Put the split into the store; the writer is empty afterwards."""
+        return SplitInfo.from_json(json.loads(self._native.finish(store, path)))
+
+    def abort(self) -> None:
+        """Forget every row and remove the temporary files."""
+        self._native.abort()

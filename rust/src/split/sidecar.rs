@@ -1,0 +1,119 @@
+//! What a tantivy schema cannot say about the columns of a split: the sidecar `_indextables.json`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub const SIDECAR_FILE: &str = "_indextables.json";
+pub const SIDECAR_VERSION: u32 = 1;
+
+/// How much of a row is kept in the document store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// Readable by other implementations: every column is stored.
+    #[default]
+    Compatible,
+    /// Only what columns cannot give back is stored.
+    Lean,
+}
+
+/// How the values of a column became values of a tantivy field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Encoding {
+    Bool,
+    I64,
+    F64,
+    /// Decimal of up to 18 digits as its unscaled number.
+    #[serde(rename = "decimal_i64")]
+    DecimalI64,
+    /// Unscaled number as 16 bytes, big-endian, sign bit flipped: byte order is number order.
+    DecimalBytes,
+    /// The whole value is one token.
+    String,
+    Text,
+    Json,
+    Ip,
+    Bytes,
+    /// Midnight UTC as a tantivy date.
+    Date,
+    #[serde(rename = "days_i64")]
+    DaysI64,
+    Timestamp,
+    #[serde(rename = "micros_i64")]
+    MicrosI64,
+    #[serde(rename = "duration_i64")]
+    DurationI64,
+    Struct,
+    List,
+    Map,
+    /// A column without a type holds nothing: it has no field.
+    Null,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SidecarColumn {
+    pub name: String,
+    /// Arrow's name of the column's type.
+    #[serde(rename = "type")]
+    pub data_type: String,
+    pub encoding: Encoding,
+    /// Some value is too long for a term or a fast column: only the document store has it whole.
+    #[serde(default)]
+    pub overlong: bool,
+    /// Rows without a value.
+    pub nulls: u64,
+    /// The stored field with the exact text of values that do not survive parsing and rendering.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sidecar {
+    pub version: u32,
+    pub writer: String,
+    pub layout: Layout,
+    pub rows: u64,
+    pub columns: Vec<SidecarColumn>,
+    #[serde(default)]
+    pub checksums: BTreeMap<String, u32>,
+}
+
+impl Sidecar {
+    pub fn new(layout: Layout, rows: u64, columns: Vec<SidecarColumn>) -> Self {
+        let writer = crate::WRITER.to_owned();
+        Self { version: SIDECAR_VERSION, writer, layout, rows, columns, checksums: BTreeMap::new() }
+    }
+
+    pub fn column(&self, name: &str) -> Option<&SidecarColumn> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_have_the_names_of_the_specification() {
+        let names = [
+            (Encoding::DecimalI64, "decimal_i64"),
+            (Encoding::DecimalBytes, "decimal_bytes"),
+            (Encoding::I64, "i64"),
+            (Encoding::F64, "f64"),
+            (Encoding::DaysI64, "days_i64"),
+            (Encoding::MicrosI64, "micros_i64"),
+            (Encoding::DurationI64, "duration_i64"),
+            (Encoding::String, "string"),
+        ];
+        for (encoding, name) in names {
+            assert_eq!(serde_json::to_value(encoding).ok(), Some(Value::from(name)));
+        }
+    }
+}

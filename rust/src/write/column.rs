@@ -1,0 +1,373 @@
+//! One column of a writer: what its type and role make of it, and what a batch turned out to hold.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray, StringArray};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::{DataType, Decimal128Type};
+use serde_json::Value as Json;
+
+use crate::error::{EngineError, Result};
+use crate::split::Encoding;
+use crate::write::bounds::{self, Bounds};
+use crate::write::nested::{cast, node, whole_numbers};
+use crate::write::options::{FieldSpec, Role};
+use crate::write::row::Cells;
+
+/// Longer values of a raw string have neither a term nor a whole fast value.
+pub const LONGEST_TERM: usize = 65_530;
+/// A term inside JSON also holds the path to it.
+const LONGEST_JSON_TERM: usize = 65_000;
+const NANOS_PER_DAY: i64 = 86_400_000_000_000;
+const NANOS_PER_MICRO: i64 = 1_000;
+
+/// A column as the caller declared it.
+#[derive(Debug, Clone)]
+pub struct Column {
+    pub name: String,
+    pub data_type: DataType,
+    pub spec: FieldSpec,
+    /// The encoding as long as every value fits it.
+    pub preferred: Encoding,
+}
+
+impl Column {
+    pub fn new(name: &str, data_type: &DataType, spec: FieldSpec) -> Result<Self> {
+        let preferred = encoding(name, data_type, spec.role)?;
+        if name.is_empty() || name.starts_with('-') {
+            return Err(EngineError::bad_value(name, "a name cannot be empty or begin with `-`"));
+        }
+        Ok(Self { name: name.to_owned(), data_type: data_type.clone(), spec, preferred })
+    }
+
+    /// Whether minimum and maximum are kept, unless the caller does not want them.
+    pub fn has_bounds(&self) -> bool {
+        use Encoding as E;
+        let eligible = matches!(
+            self.preferred,
+            E::Bool
+                | E::I64
+                | E::F64
+                | E::DecimalI64
+                | E::DecimalBytes
+                | E::String
+                | E::Text
+                | E::Date
+                | E::Timestamp
+                | E::DurationI64
+        );
+        eligible && self.spec.stats.unwrap_or(true)
+    }
+
+    /// The encoding that holds these values, too.
+    pub fn encoding_for(&self, facts: &Facts) -> Encoding {
+        match self.preferred {
+            Encoding::Date if facts.beyond_dates => Encoding::DaysI64,
+            Encoding::Timestamp if facts.beyond_dates => Encoding::MicrosI64,
+            other => other,
+        }
+    }
+}
+
+fn encoding(name: &str, data_type: &DataType, role: Role) -> Result<Encoding> {
+    use DataType as D;
+    let found = match data_type {
+        D::Null => Encoding::Null,
+        D::Boolean => Encoding::Bool,
+        D::Int8 | D::Int16 | D::Int32 | D::Int64 => Encoding::I64,
+        D::Float32 | D::Float64 => Encoding::F64,
+        D::Decimal128(precision, _) if *precision <= 18 => Encoding::DecimalI64,
+        D::Decimal128(..) => Encoding::DecimalBytes,
+        D::Utf8 | D::LargeUtf8 | D::Utf8View => match role {
+            Role::Auto | Role::String => return Ok(Encoding::String),
+            Role::Text => return Ok(Encoding::Text),
+            Role::Json => return Ok(Encoding::Json),
+            Role::Ip => return Ok(Encoding::Ip),
+        },
+        D::Binary | D::LargeBinary | D::BinaryView => Encoding::Bytes,
+        D::Date32 => Encoding::Date,
+        D::Timestamp(..) => Encoding::Timestamp,
+        D::Duration(_) => Encoding::DurationI64,
+        D::Struct(_) => Encoding::Struct,
+        D::List(_) | D::LargeList(_) | D::FixedSizeList(..) => Encoding::List,
+        D::Map(..) => Encoding::Map,
+        other => {
+            return Err(EngineError::UnsupportedType {
+                column: name.to_owned(),
+                data_type: other.to_string(),
+            });
+        }
+    };
+    let fits = match role {
+        Role::Auto => true,
+        Role::Json => matches!(found, Encoding::Struct | Encoding::List | Encoding::Map),
+        Role::String | Role::Text | Role::Ip => false,
+    };
+    if fits {
+        Ok(found)
+    } else {
+        let role = format!("{role:?}").to_lowercase();
+        let allowed = format!("`{name}` is a {data_type}, only a string column has this role");
+        Err(EngineError::bad_option(format!("indexing.typemap.{name}"), role, allowed))
+    }
+}
+
+/// What the values of a batch ask of their field.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// Some date does not fit 64 bits of nanoseconds.
+    pub beyond_dates: bool,
+    pub overlong: bool,
+    /// Exact texts of values that do not survive parsing and rendering; null elsewhere.
+    pub source: Option<StringArray>,
+}
+
+/// The values of a column in one batch, ready to be bound to a field.
+#[derive(Debug)]
+pub struct Prepared {
+    pub cells: Option<Cells>,
+    pub nulls: Option<NullBuffer>,
+    pub null_count: usize,
+    pub facts: Facts,
+    pub bounds: Bounds,
+}
+
+/// Converts one column of a batch.
+pub fn prepare(column: &Column, array: &ArrayRef) -> Result<Prepared> {
+    let array = &plain(array)?;
+    let mut facts = Facts::default();
+    let mut bounds = Bounds::None;
+    let wants_bounds = column.has_bounds();
+    let cells = match column.preferred {
+        Encoding::Null => None,
+        Encoding::Bool => {
+            let values = array.as_boolean().clone();
+            bounds = bounds::of_bools(&values);
+            Some(Cells::Bool(values))
+        }
+        Encoding::I64 | Encoding::Date | Encoding::Timestamp | Encoding::DurationI64 => {
+            let values = whole_numbers(array)?;
+            bounds = bounds::of_whole_numbers(&values);
+            facts.beyond_dates = beyond_dates(column.preferred, &bounds);
+            Some(Cells::I64(values))
+        }
+        Encoding::F64 => {
+            let values = cast(array, &DataType::Float64)?.as_primitive().clone();
+            bounds = if wants_bounds { bounds::of_floats(&values) } else { Bounds::None };
+            Some(Cells::F64(values))
+        }
+        Encoding::DecimalI64 | Encoding::DecimalBytes => {
+            bounds = bounds::of_decimals(array);
+            Some(decimals(column.preferred, array))
+        }
+        Encoding::String | Encoding::Text => {
+            let cells = texts(array)?;
+            if wants_bounds {
+                bounds = text_bounds(&cells);
+            }
+            facts.overlong = longest(&cells) > LONGEST_TERM;
+            Some(cells)
+        }
+        Encoding::Bytes => {
+            let cells = bytes(array)?;
+            facts.overlong = longest(&cells) > LONGEST_TERM;
+            Some(cells)
+        }
+        Encoding::Json => Some(Cells::Json(json(column, array, &mut facts)?)),
+        Encoding::Ip => Some(Cells::Ip(addresses(column, array, &mut facts)?)),
+        Encoding::Struct | Encoding::List | Encoding::Map => {
+            let node = node(&column.name, array)?;
+            facts.overlong = node.longest() > LONGEST_JSON_TERM;
+            Some(object(column, node))
+        }
+        Encoding::DaysI64 | Encoding::MicrosI64 => {
+            return Err(EngineError::internal("a fallback encoding cannot be preferred"));
+        }
+    };
+    if !wants_bounds {
+        bounds = Bounds::None;
+    }
+    let nulls = array.logical_nulls();
+    let null_count = nulls.as_ref().map_or(0, NullBuffer::null_count);
+    Ok(Prepared { cells, nulls: nulls.filter(|_| null_count > 0), null_count, facts, bounds })
+}
+
+/// Without dictionary or run encoding.
+fn plain(array: &ArrayRef) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::Dictionary(_, values) => cast(array, values),
+        _ => Ok(array.clone()),
+    }
+}
+
+fn beyond_dates(encoding: Encoding, bounds: &Bounds) -> bool {
+    let unit = nanos(encoding);
+    match bounds {
+        Bounds::I64(min, max) if unit > 1 => {
+            min.checked_mul(unit).is_none() || max.checked_mul(unit).is_none()
+        }
+        _ => false,
+    }
+}
+
+/// Nanoseconds of one unit of a date or timestamp column.
+pub fn nanos(encoding: Encoding) -> i64 {
+    match encoding {
+        Encoding::Date => NANOS_PER_DAY,
+        Encoding::Timestamp => NANOS_PER_MICRO,
+        _ => 1,
+    }
+}
+
+fn decimals(encoding: Encoding, array: &ArrayRef) -> Cells {
+    let values = array.as_primitive::<Decimal128Type>();
+    if encoding == Encoding::DecimalI64 {
+        Cells::I64(values.unary(|value| value as i64))
+    } else {
+        Cells::Bytes(values.iter().map(|value| value.map(ordered_bytes)).collect())
+    }
+}
+
+/// Bytes whose order is the order of the numbers.
+pub fn ordered_bytes(value: i128) -> [u8; 16] {
+    (value as u128 ^ (1 << 127)).to_be_bytes()
+}
+
+fn texts(array: &ArrayRef) -> Result<Cells> {
+    Ok(match array.data_type() {
+        DataType::Utf8 => Cells::Text(array.as_string::<i32>().clone()),
+        _ => Cells::LargeText(cast(array, &DataType::LargeUtf8)?.as_string::<i64>().clone()),
+    })
+}
+
+fn bytes(array: &ArrayRef) -> Result<Cells> {
+    Ok(match array.data_type() {
+        DataType::Binary => Cells::Bytes(array.as_binary::<i32>().clone()),
+        _ => Cells::LargeBytes(cast(array, &DataType::LargeBinary)?.as_binary::<i64>().clone()),
+    })
+}
+
+fn text_bounds(cells: &Cells) -> Bounds {
+    match cells {
+        Cells::Text(values) => bounds::of_texts(values.iter()),
+        Cells::LargeText(values) => bounds::of_texts(values.iter()),
+        _ => Bounds::None,
+    }
+}
+
+fn longest(cells: &Cells) -> usize {
+    fn of<T: Copy + Into<i64>>(offsets: &[T]) -> usize {
+        let lengths = offsets.windows(2).map(|pair| pair[1].into() - pair[0].into());
+        lengths.max().unwrap_or(0) as usize
+    }
+    match cells {
+        Cells::Text(values) => of(values.value_offsets()),
+        Cells::LargeText(values) => of(values.value_offsets()),
+        Cells::Bytes(values) => of(values.value_offsets()),
+        Cells::LargeBytes(values) => of(values.value_offsets()),
+        _ => 0,
+    }
+}
+
+fn object(column: &Column, node: crate::write::nested::Node) -> Cells {
+    use crate::write::nested::Node;
+    match node {
+        Node::List { .. } => Cells::Wrapped(column.name.clone(), node),
+        other => Cells::Object(other),
+    }
+}
+
+/// Parses each text; those that are rendered differently are kept in `facts.source`.
+fn json(column: &Column, array: &ArrayRef, facts: &mut Facts) -> Result<Vec<Json>> {
+    let array = large_texts(array)?;
+    let mut rendered = String::new();
+    convert(&array, facts, |text| {
+        let value: Json = serde_json::from_str(text).map_err(|error| {
+            EngineError::bad_value(
+                &column.name,
+                format!("`{}` is not JSON: {error}", excerpt(text)),
+            )
+        })?;
+        if !value.is_object() {
+            let detail = format!("`{}` is not a JSON object", excerpt(text));
+            return Err(EngineError::bad_value(&column.name, detail));
+        }
+        rendered.clear();
+        rendered.push_str(&value.to_string());
+        let longer = text.len() > LONGEST_JSON_TERM;
+        Ok((value, rendered == text, longer))
+    })
+}
+
+fn addresses(column: &Column, array: &ArrayRef, facts: &mut Facts) -> Result<Vec<Ipv6Addr>> {
+    let array = large_texts(array)?;
+    convert(&array, facts, |text| {
+        let parsed: IpAddr = text.parse().map_err(|_| {
+            let detail = format!("`{}` is not an IP address", excerpt(text));
+            EngineError::bad_value(&column.name, detail)
+        })?;
+        let address = match parsed {
+            IpAddr::V4(address) => address.to_ipv6_mapped(),
+            IpAddr::V6(address) => address,
+        };
+        Ok((address, render_address(address) == text, false))
+    })
+}
+
+/// An address as it is shown: IPv4 in its own form.
+pub fn render_address(address: Ipv6Addr) -> String {
+    address.to_ipv4_mapped().map_or_else(|| address.to_string(), |address| address.to_string())
+}
+
+/// Converts texts one by one; `parse` returns the value, whether rendering it gives the text back, and
+/// whether it is long.
+fn convert<T: Placeholder>(
+    array: &LargeStringArray,
+    facts: &mut Facts,
+    mut parse: impl FnMut(&str) -> Result<(T, bool, bool)>,
+) -> Result<Vec<T>> {
+    let mut kept: Vec<Option<&str>> = Vec::new();
+    let mut values = Vec::with_capacity(array.len());
+    for (row, text) in array.iter().enumerate() {
+        let Some(text) = text else {
+            values.push(T::placeholder());
+            continue;
+        };
+        let (value, exact, long) = parse(text)?;
+        values.push(value);
+        facts.overlong |= long;
+        if !exact {
+            kept.resize(array.len(), None);
+            kept[row] = Some(text);
+        }
+    }
+    if !kept.is_empty() {
+        facts.source = Some(kept.into_iter().collect());
+    }
+    Ok(values)
+}
+
+/// What stands in a row without a value; never read.
+trait Placeholder {
+    fn placeholder() -> Self;
+}
+
+impl Placeholder for Json {
+    fn placeholder() -> Self {
+        Self::Null
+    }
+}
+
+impl Placeholder for Ipv6Addr {
+    fn placeholder() -> Self {
+        Self::UNSPECIFIED
+    }
+}
+
+fn large_texts(array: &ArrayRef) -> Result<LargeStringArray> {
+    Ok(cast(array, &DataType::LargeUtf8)?.as_string::<i64>().clone())
+}
+
+fn excerpt(text: &str) -> &str {
+    text.char_indices().nth(60).map_or(text, |(end, _)| &text[..end])
+}

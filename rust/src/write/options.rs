@@ -1,0 +1,155 @@
+//! What the caller may choose: per field and for the whole split, as JSON.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use tantivy::schema::IndexRecordOption;
+use tantivy::store::{Compressor, ZstdCompressor};
+
+use crate::error::{EngineError, Result};
+use crate::split::Layout;
+use crate::tokenizer::{self, DEFAULT_TOKEN_LENGTH, MAX_TOKEN_LENGTH};
+
+/// What a string column is used for; `auto` follows the column's type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    #[default]
+    Auto,
+    String,
+    Text,
+    Json,
+    Ip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Record {
+    Basic,
+    Freq,
+    Position,
+}
+
+impl From<Record> for IndexRecordOption {
+    fn from(record: Record) -> Self {
+        match record {
+            Record::Basic => Self::Basic,
+            Record::Freq => Self::WithFreqs,
+            Record::Position => Self::WithFreqsAndPositions,
+        }
+    }
+}
+
+/// `full` indexes every path of a JSON value and makes it a fast column; `minimal` only indexes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JsonMode {
+    Full,
+    Minimal,
+}
+
+/// Choices for one column; what is not said follows the role and the layout.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FieldSpec {
+    pub name: String,
+    #[serde(default)]
+    pub role: Role,
+    pub tokenizer: Option<String>,
+    pub record: Option<Record>,
+    pub token_length: Option<usize>,
+    pub fast: Option<bool>,
+    pub stored: Option<bool>,
+    pub indexed: Option<bool>,
+    pub stats: Option<bool>,
+    pub json_mode: Option<JsonMode>,
+}
+
+impl FieldSpec {
+    /// The tokenizer's name in the schema, checked.
+    pub fn tokenizer(&self, default: &str) -> Result<String> {
+        let limit = self.token_length.unwrap_or(DEFAULT_TOKEN_LENGTH);
+        if limit == 0 || limit > MAX_TOKEN_LENGTH {
+            let allowed = format!("a number from 1 to {MAX_TOKEN_LENGTH}");
+            return Err(EngineError::bad_option("indexing.tokenlength", limit, allowed));
+        }
+        let name = tokenizer::full_name(self.tokenizer.as_deref().unwrap_or(default), limit);
+        tokenizer::analyzer(&name)?;
+        Ok(name)
+    }
+}
+
+/// Choices for a whole split.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WriteOptions {
+    pub layout: Layout,
+    /// The writer asks for a new split when it holds more than this.
+    pub heap_bytes: usize,
+    pub temp_dir: Option<PathBuf>,
+    pub store_compression: Option<String>,
+    pub store_block_bytes: Option<usize>,
+    /// Longest text kept as minimum or maximum, in characters.
+    pub stats_length: usize,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            layout: Layout::default(),
+            heap_bytes: 256 << 20,
+            temp_dir: None,
+            store_compression: None,
+            store_block_bytes: None,
+            stats_length: 32,
+        }
+    }
+}
+
+impl WriteOptions {
+    pub fn parse(json: &str) -> Result<Self> {
+        if json.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        serde_json::from_str(json)
+            .map_err(|e| EngineError::bad_option("writer options", json, e.to_string()))
+    }
+
+    pub fn compressor(&self) -> Result<Compressor> {
+        let default = match self.layout {
+            Layout::Compatible => "lz4",
+            Layout::Lean => "zstd:1",
+        };
+        let name = self.store_compression.as_deref().unwrap_or(default);
+        let zstd = |level| Ok(Compressor::Zstd(ZstdCompressor { compression_level: level }));
+        match name.split_once(':') {
+            None if name == "none" => Ok(Compressor::None),
+            None if name == "lz4" => Ok(Compressor::Lz4),
+            None if name == "zstd" => zstd(None),
+            Some(("zstd", level)) if level.parse().is_ok_and(|level| (1..=22).contains(&level)) => {
+                zstd(level.parse().ok())
+            }
+            _ => Err(EngineError::bad_option(
+                "store_compression",
+                name,
+                "none, lz4, zstd or zstd:<level from 1 to 22>",
+            )),
+        }
+    }
+
+    pub fn block_bytes(&self) -> usize {
+        self.store_block_bytes.unwrap_or(match self.layout {
+            Layout::Compatible => 16 << 10,
+            Layout::Lean => 64 << 10,
+        })
+    }
+}
+
+/// The field specifications of a JSON array.
+pub fn parse_fields(json: &str) -> Result<Vec<FieldSpec>> {
+    if json.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    serde_json::from_str(json)
+        .map_err(|e| EngineError::bad_option("field specifications", json, e.to_string()))
+}

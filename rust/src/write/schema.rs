@@ -1,0 +1,200 @@
+//! Columns to a tantivy schema and the doc mapping of the log.
+
+use serde_json::{Value, json};
+use tantivy::schema::{
+    BytesOptions, DateOptions, DateTimePrecision, FieldType, IndexRecordOption, IpAddrOptions,
+    JsonObjectOptions, NumericOptions, Schema, SchemaBuilder, TextFieldIndexing, TextOptions,
+};
+
+use crate::error::Result;
+use crate::split::{Encoding, Layout};
+use crate::write::column::{Column, Facts};
+use crate::write::options::{JsonMode, Record};
+
+/// How a column becomes a field.
+#[derive(Debug, Clone)]
+pub struct FieldPlan {
+    pub encoding: Encoding,
+    pub fast: bool,
+    pub stored: bool,
+    pub indexed: bool,
+    /// Name of the stored field with exact texts, when it is needed.
+    pub source: Option<String>,
+}
+
+/// Prefix of fields that hold the exact text of a JSON or IP column.
+const SOURCE_PREFIX: &str = "_indextables_source.";
+
+impl FieldPlan {
+    /// Follows the layout where the specification is silent.
+    pub fn new(column: &Column, layout: Layout, facts: &Facts) -> Self {
+        use Encoding as E;
+        let encoding = column.encoding_for(facts);
+        let spec = &column.spec;
+        let is_object = matches!(encoding, E::Json | E::Struct | E::List | E::Map);
+        let minimal = is_object && spec.json_mode == Some(JsonMode::Minimal);
+        let fast = !minimal && !matches!(encoding, E::Text | E::Bytes);
+        let lean = layout == Layout::Lean;
+        // a column that is neither fast nor stored could not be read
+        let stored = !lean || is_object || matches!(encoding, E::Text | E::Bytes);
+        let indexed = !lean || is_object || matches!(encoding, E::Text | E::Bytes | E::String);
+        let fast = spec.fast.unwrap_or(fast);
+        let stored = spec.stored.unwrap_or(stored || !fast);
+        // what a fast column cannot hold whole must be stored, whatever was asked
+        let stored = stored || (facts.overlong && fast);
+        Self {
+            encoding,
+            fast,
+            stored,
+            indexed: spec.indexed.unwrap_or(indexed),
+            source: facts.source.as_ref().map(|_| format!("{SOURCE_PREFIX}{}", column.name)),
+        }
+    }
+
+    /// Whether values with these facts have a place in this field.
+    pub fn holds(&self, column: &Column, facts: &Facts) -> bool {
+        let encoded = match self.encoding {
+            Encoding::DaysI64 | Encoding::MicrosI64 => true,
+            encoding => encoding == column.encoding_for(facts),
+        };
+        encoded
+            && (self.stored || !self.fast || !facts.overlong)
+            && (self.source.is_some() || facts.source.is_none())
+    }
+}
+
+/// The schema of these columns, in their order, with the fields of exact texts behind.
+pub fn build(columns: &[Column], plans: &[FieldPlan]) -> Result<Schema> {
+    let mut builder = Schema::builder();
+    for (column, plan) in columns.iter().zip(plans) {
+        add_field(&mut builder, column, plan)?;
+    }
+    for source in plans.iter().filter_map(|plan| plan.source.as_deref()) {
+        builder.add_text_field(source, TextOptions::default().set_stored());
+    }
+    Ok(builder.build())
+}
+
+fn add_field(builder: &mut SchemaBuilder, column: &Column, plan: &FieldPlan) -> Result<()> {
+    use Encoding as E;
+    let name = column.name.as_str();
+    match plan.encoding {
+        E::Null => return Ok(()),
+        E::Bool => builder.add_bool_field(name, numeric(plan)),
+        E::F64 => builder.add_f64_field(name, numeric(plan)),
+        E::I64 | E::DecimalI64 | E::DaysI64 | E::MicrosI64 | E::DurationI64 => {
+            builder.add_i64_field(name, numeric(plan))
+        }
+        E::Date | E::Timestamp => builder.add_date_field(name, date(plan)),
+        E::Ip => builder.add_ip_addr_field(name, ip(plan)),
+        E::Bytes | E::DecimalBytes => builder.add_bytes_field(name, bytes(plan)),
+        E::String => {
+            let indexing = indexing("raw", column.spec.record.unwrap_or(Record::Basic), false);
+            builder.add_text_field(name, text(plan, indexing))
+        }
+        E::Text => {
+            let tokenizer = column.spec.tokenizer("default")?;
+            let record = column.spec.record.unwrap_or(Record::Position);
+            builder.add_text_field(name, text(plan, indexing(&tokenizer, record, true)))
+        }
+        E::Json | E::Struct | E::List | E::Map => {
+            let tokenizer = column.spec.tokenizer("raw")?;
+            let record = column.spec.record.unwrap_or(Record::Basic);
+            builder.add_json_field(name, object(plan, indexing(&tokenizer, record, false)))
+        }
+    };
+    Ok(())
+}
+
+fn indexing(tokenizer: &str, record: Record, norms: bool) -> TextFieldIndexing {
+    TextFieldIndexing::default()
+        .set_tokenizer(tokenizer)
+        .set_index_option(IndexRecordOption::from(record))
+        .set_fieldnorms(norms)
+}
+
+fn numeric(plan: &FieldPlan) -> NumericOptions {
+    let options = NumericOptions::default();
+    let options = if plan.indexed { options.set_indexed() } else { options };
+    let options = if plan.fast { options.set_fast() } else { options };
+    if plan.stored { options.set_stored() } else { options }
+}
+
+fn date(plan: &FieldPlan) -> DateOptions {
+    let options = DateOptions::default().set_precision(DateTimePrecision::Microseconds);
+    let options = if plan.indexed { options.set_indexed() } else { options };
+    let options = if plan.fast { options.set_fast() } else { options };
+    if plan.stored { options.set_stored() } else { options }
+}
+
+fn ip(plan: &FieldPlan) -> IpAddrOptions {
+    let options = IpAddrOptions::default();
+    let options = if plan.indexed { options.set_indexed() } else { options };
+    let options = if plan.fast { options.set_fast() } else { options };
+    if plan.stored { options.set_stored() } else { options }
+}
+
+fn bytes(plan: &FieldPlan) -> BytesOptions {
+    let options = BytesOptions::default();
+    let options = if plan.indexed { options.set_indexed() } else { options };
+    let options = if plan.fast { options.set_fast() } else { options };
+    if plan.stored { options.set_stored() } else { options }
+}
+
+fn text(plan: &FieldPlan, indexing: TextFieldIndexing) -> TextOptions {
+    let options = TextOptions::default();
+    let options = if plan.indexed { options.set_indexing_options(indexing) } else { options };
+    let options = if plan.fast { options.set_fast("raw") } else { options };
+    if plan.stored { options.set_stored() } else { options }
+}
+
+fn object(plan: &FieldPlan, indexing: TextFieldIndexing) -> JsonObjectOptions {
+    let options = JsonObjectOptions::default();
+    let options = if plan.indexed { options.set_indexing_options(indexing) } else { options };
+    let options = if plan.fast { options.set_fast("raw") } else { options };
+    if plan.stored { options.set_stored() } else { options }
+}
+
+/// The doc mapping of the log: one object per column.
+pub fn doc_mapping(schema: &Schema) -> Value {
+    schema
+        .fields()
+        .filter(|(_, entry)| !entry.name().starts_with(SOURCE_PREFIX))
+        .map(|(_, entry)| {
+            let (kind, tokenizer) = kind(entry.field_type());
+            let mut mapping = json!({
+                "name": entry.name(), "type": kind, "stored": entry.is_stored(),
+                "indexed": entry.is_indexed(), "fast": entry.is_fast(),
+            });
+            if let Some(tokenizer) = tokenizer {
+                mapping["tokenizer"] = json!(tokenizer);
+            }
+            if kind == "object" {
+                mapping["expand_dots"] = json!(false);
+                mapping["fast_tokenizer"] = json!("raw");
+                mapping["field_mappings"] = json!([]);
+            }
+            mapping
+        })
+        .collect()
+}
+
+fn kind(field_type: &FieldType) -> (&'static str, Option<String>) {
+    match field_type {
+        FieldType::Str(options) => {
+            ("text", options.get_indexing_options().map(|options| options.tokenizer().to_owned()))
+        }
+        FieldType::JsonObject(options) => {
+            let tokenizer = options.get_text_indexing_options().map(TextFieldIndexing::tokenizer);
+            ("object", tokenizer.map(str::to_owned))
+        }
+        FieldType::U64(_) => ("u64", None),
+        FieldType::I64(_) => ("i64", None),
+        FieldType::F64(_) => ("f64", None),
+        FieldType::Bool(_) => ("bool", None),
+        FieldType::Date(_) => ("datetime", None),
+        FieldType::Bytes(_) => ("bytes", None),
+        FieldType::IpAddr(_) => ("ip", None),
+        _ => ("text", None),
+    }
+}

@@ -1,0 +1,368 @@
+//! The writer of one split.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, RecordBatch};
+use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
+use roaring::RoaringBitmap;
+use serde::Serialize;
+use serde_json::Value;
+use tantivy::schema::Schema;
+use tantivy::tokenizer::TokenizerManager;
+use tantivy::{Index, IndexSettings, SingleSegmentIndexWriter};
+
+use crate::error::{At, EngineError, Result};
+use crate::split::{Encoding, NullRows, Packed, Sidecar, SidecarColumn, pack};
+use crate::tokenizer;
+use crate::write::bounds::Bounds;
+use crate::write::column::{Column, Facts, Prepared, nanos, prepare};
+use crate::write::options::{FieldSpec, WriteOptions};
+use crate::write::row::{BoundBatch, BoundColumn, Cells, Row};
+use crate::write::schema::{self, FieldPlan};
+use crate::write::scratch::Scratch;
+
+/// Tantivy numbers rows with 32 bits, some of which it keeps for itself.
+const MOST_ROWS: u64 = (1 << 31) - 1;
+/// Measured on log lines: what postings and columns in memory become in the file.
+const PACKED_PER_HEAP_BYTE: f64 = 0.25;
+
+/// What the log needs to know of a finished split.
+#[derive(Debug, Clone, Serialize)]
+pub struct SplitInfo {
+    pub size: u64,
+    pub footer_start: u64,
+    pub footer_end: u64,
+    pub num_records: u64,
+    pub uncompressed_size: u64,
+    pub doc_mapping: Value,
+    pub columns: BTreeMap<String, ColumnInfo>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct ColumnInfo {
+    pub min: Option<Value>,
+    pub max: Option<Value>,
+    pub null_count: u64,
+}
+
+impl SplitInfo {
+    pub fn new(packed: &Packed, schema: &Schema) -> Self {
+        let columns = packed.sidecar.columns.iter().map(|column| {
+            let (min, max) = (column.min.clone(), column.max.clone());
+            (column.name.clone(), ColumnInfo { min, max, null_count: column.nulls })
+        });
+        Self {
+            size: packed.extent.footer_end,
+            footer_start: packed.extent.footer_start,
+            footer_end: packed.extent.footer_end,
+            num_records: packed.sidecar.rows,
+            uncompressed_size: packed.extent.footer_start,
+            doc_mapping: schema::doc_mapping(schema),
+            columns: columns.collect(),
+        }
+    }
+}
+
+/// Writes batches of one Arrow schema into one split. Encodings are decided by the first batch; a later
+/// batch that does not fit them is not accepted, and belongs into the next split.
+pub struct SplitWriter {
+    arrow: SchemaRef,
+    columns: Vec<Column>,
+    options: WriteOptions,
+    open: Option<OpenSplit>,
+    /// The batch `accepts` was last asked about, so that `write` need not convert it again.
+    waiting: Option<(RecordBatch, Vec<Prepared>)>,
+}
+
+/// What exists once rows have come.
+struct OpenSplit {
+    schema: Schema,
+    plans: Vec<FieldPlan>,
+    index: SingleSegmentIndexWriter<Row>,
+    scratch: Scratch,
+    tallies: Vec<Tally>,
+    rows: u64,
+}
+
+/// What is known of a column's values so far.
+#[derive(Default)]
+struct Tally {
+    nulls: u64,
+    null_rows: RoaringBitmap,
+    bounds: Bounds,
+    overlong: bool,
+}
+
+impl SplitWriter {
+    pub fn new(arrow: SchemaRef, fields: Vec<FieldSpec>, options: WriteOptions) -> Result<Self> {
+        let columns = columns(&arrow, fields)?;
+        options.compressor()?;
+        for column in &columns {
+            column.spec.tokenizer("default")?;
+        }
+        Ok(Self { arrow, columns, options, open: None, waiting: None })
+    }
+
+    pub fn rows(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| open.rows)
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        self.open.as_ref().map_or(0, |open| open.index.mem_usage())
+    }
+
+    /// About how large the split would be if it were finished now.
+    pub fn estimated_bytes(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| {
+            let packed = open.index.mem_usage() as f64 * PACKED_PER_HEAP_BYTE;
+            open.scratch.written() + packed as u64
+        })
+    }
+
+    /// Whether this batch may go into this split; if not, finish it and begin another.
+    pub fn accepts(&mut self, batch: &RecordBatch) -> Result<bool> {
+        let prepared = self.prepare(batch)?;
+        let verdict = match &self.open {
+            None => true,
+            Some(open) => {
+                let facts = prepared.iter().map(|prepared| &prepared.facts);
+                open.index.mem_usage() < self.options.heap_bytes
+                    && open.rows + batch.num_rows() as u64 <= MOST_ROWS
+                    && self
+                        .columns
+                        .iter()
+                        .zip(&open.plans)
+                        .zip(facts)
+                        .all(|((column, plan), facts)| plan.holds(column, facts))
+            }
+        };
+        self.waiting = verdict.then(|| (batch.clone(), prepared));
+        Ok(verdict)
+    }
+
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let prepared = match self.waiting.take() {
+            Some((waiting, prepared)) if is_same(&waiting, batch) => prepared,
+            _ => self.prepare(batch)?,
+        };
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        if self.open.is_none() {
+            let facts = prepared.iter().map(|prepared| &prepared.facts);
+            self.open = Some(OpenSplit::create(&self.columns, facts, &self.options)?);
+        }
+        let open = self.open.as_mut().ok_or_else(|| EngineError::internal("no open split"))?;
+        for ((column, plan), prepared) in self.columns.iter().zip(&open.plans).zip(&prepared) {
+            if !plan.holds(column, &prepared.facts) {
+                let detail = "its values need another encoding than this split has";
+                return Err(EngineError::bad_value(&column.name, detail));
+            }
+        }
+        open.write(&self.columns, prepared, batch.num_rows())
+    }
+
+    fn prepare(&self, batch: &RecordBatch) -> Result<Vec<Prepared>> {
+        check_schema(&self.arrow, &batch.schema())?;
+        self.columns.iter().zip(batch.columns()).map(|(c, array)| prepare(c, array)).collect()
+    }
+
+    /// Packs the split into a file in the writer's own temporary folder, which lives as long as the
+    /// returned value.
+    pub fn finish(&mut self) -> Result<FinishedSplit> {
+        self.waiting = None;
+        let open = match self.open.take() {
+            Some(open) => open,
+            None => {
+                let facts = vec![Facts::default(); self.columns.len()];
+                OpenSplit::create(&self.columns, facts.iter(), &self.options)?
+            }
+        };
+        open.finish(&self.columns, &self.options)
+    }
+
+    /// Forgets every row; the temporary files go.
+    pub fn abort(&mut self) {
+        self.open = None;
+        self.waiting = None;
+    }
+}
+
+/// A split in a temporary file.
+pub struct FinishedSplit {
+    pub file: PathBuf,
+    pub info: SplitInfo,
+    _scratch: Scratch,
+}
+
+fn columns(arrow: &ArrowSchema, fields: Vec<FieldSpec>) -> Result<Vec<Column>> {
+    let mut specs: HashMap<String, FieldSpec> =
+        fields.into_iter().map(|spec| (spec.name.clone(), spec)).collect();
+    let columns = arrow.fields().iter().map(|field| {
+        let spec = specs.remove(field.name()).unwrap_or_default();
+        Column::new(field.name(), field.data_type(), spec)
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    if let Some(unknown) = specs.into_keys().next() {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        let allowed = format!("one of {}", names.join(", "));
+        return Err(EngineError::bad_option("field specifications", unknown, allowed));
+    }
+    Ok(columns)
+}
+
+fn check_schema(expected: &ArrowSchema, found: &ArrowSchema) -> Result<()> {
+    let same = expected.fields().len() == found.fields().len()
+        && expected.fields().iter().zip(found.fields()).all(|(left, right)| {
+            left.name() == right.name() && left.data_type().equals_datatype(right.data_type())
+        });
+    if same {
+        Ok(())
+    } else {
+        Err(EngineError::bad_value(
+            "*",
+            format!("a batch of {found} came, {expected} was declared"),
+        ))
+    }
+}
+
+/// Whether both are the same memory.
+fn is_same(left: &RecordBatch, right: &RecordBatch) -> bool {
+    left.num_rows() == right.num_rows()
+        && left.num_columns() == right.num_columns()
+        && left.columns().iter().zip(right.columns()).all(|(a, b)| a.to_data().ptr_eq(&b.to_data()))
+}
+
+impl OpenSplit {
+    fn create<'a>(
+        columns: &[Column],
+        facts: impl Iterator<Item = &'a Facts>,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let plans: Vec<FieldPlan> = columns
+            .iter()
+            .zip(facts)
+            .map(|(column, facts)| FieldPlan::new(column, options.layout, facts))
+            .collect();
+        let schema = schema::build(columns, &plans)?;
+        let scratch = Scratch::create(options.temp_dir.as_deref())?;
+        let tokenizers = TokenizerManager::new();
+        tokenizer::register(&schema, &tokenizers);
+        let settings = IndexSettings {
+            docstore_compression: options.compressor()?,
+            docstore_blocksize: options.block_bytes(),
+            // a thread per writer would not survive a fork and steals a core from Spark's tasks
+            docstore_compress_dedicated_thread: false,
+            ..IndexSettings::default()
+        };
+        let index = Index::builder()
+            .schema(schema.clone())
+            .settings(settings)
+            .tokenizers(tokenizers)
+            .single_segment_index_writer(scratch.clone(), options.heap_bytes)?;
+        let tallies = columns.iter().map(|_| Tally::default()).collect();
+        Ok(Self { schema, plans, index, scratch, tallies, rows: 0 })
+    }
+
+    fn write(&mut self, columns: &[Column], prepared: Vec<Prepared>, rows: usize) -> Result<()> {
+        for ((tally, plan), prepared) in self.tallies.iter_mut().zip(&self.plans).zip(&prepared) {
+            tally.add(plan, prepared, self.rows as u32);
+        }
+        let batch = Arc::new(self.bind(columns, prepared)?);
+        for row in 0..rows {
+            self.index.add_document(Row { batch: batch.clone(), row })?;
+        }
+        self.rows += rows as u64;
+        Ok(())
+    }
+
+    fn bind(&self, columns: &[Column], prepared: Vec<Prepared>) -> Result<BoundBatch> {
+        let mut bound = Vec::with_capacity(columns.len());
+        let mut sources = Vec::new();
+        for ((column, plan), prepared) in columns.iter().zip(&self.plans).zip(prepared) {
+            let Some(cells) = prepared.cells else { continue };
+            let field = self.schema.get_field(&column.name)?;
+            let cells = match cells {
+                Cells::I64(values) if nanos(plan.encoding) > 1 => {
+                    Cells::Date(values, nanos(plan.encoding))
+                }
+                other => other,
+            };
+            bound.push(BoundColumn { field, cells, nulls: prepared.nulls });
+            if let (Some(name), Some(texts)) = (&plan.source, prepared.facts.source) {
+                let field = self.schema.get_field(name)?;
+                let nulls = texts.nulls().cloned();
+                sources.push(BoundColumn { field, cells: Cells::Text(texts), nulls });
+            }
+        }
+        bound.append(&mut sources);
+        Ok(bound)
+    }
+
+    fn finish(self, columns: &[Column], options: &WriteOptions) -> Result<FinishedSplit> {
+        let Self { schema, plans, index, scratch, tallies, rows } = self;
+        index.finalize()?;
+        let mut nulls = NullRows::default();
+        let mut described = Vec::with_capacity(columns.len());
+        for ((column, plan), tally) in columns.iter().zip(&plans).zip(tallies) {
+            let (min, max) = tally.bounds.to_json(options.stats_length);
+            described.push(SidecarColumn {
+                name: column.name.clone(),
+                data_type: column.data_type.to_string(),
+                encoding: plan.encoding,
+                overlong: tally.overlong,
+                nulls: tally.nulls,
+                source: plan.source.clone(),
+                min,
+                max,
+            });
+            if !tally.null_rows.is_empty() {
+                nulls.columns.insert(column.name.clone(), tally.null_rows);
+            }
+        }
+        let sidecar = Sidecar::new(options.layout, rows, described);
+        let file = scratch.path("finished.split");
+        let info = pack_file(&scratch, sidecar, &nulls, &schema, &file)?;
+        Ok(FinishedSplit { file, info, _scratch: scratch })
+    }
+}
+
+/// Packs the index in a scratch folder into a file.
+fn pack_file(
+    scratch: &Scratch,
+    sidecar: Sidecar,
+    nulls: &NullRows,
+    schema: &Schema,
+    file: &Path,
+) -> Result<SplitInfo> {
+    let name = file.to_string_lossy();
+    let out = BufWriter::with_capacity(1 << 20, File::create(file).at(&name)?);
+    let packed = pack(scratch, sidecar, nulls, out)?;
+    Ok(SplitInfo::new(&packed, schema))
+}
+
+impl Tally {
+    fn add(&mut self, plan: &FieldPlan, prepared: &Prepared, first_row: u32) {
+        self.nulls += prepared.null_count as u64;
+        self.overlong |= prepared.facts.overlong;
+        self.bounds.fold(prepared.bounds.clone());
+        if let (true, Some(nulls)) = (needs_null_rows(plan), &prepared.nulls) {
+            let rows = nulls.iter().enumerate().filter(|(_, valid)| !valid);
+            self.null_rows.extend(rows.map(|(row, _)| first_row + row as u32));
+        }
+    }
+}
+
+/// A fast column knows its empty rows; the columns of a JSON object only know those of its leaves.
+fn needs_null_rows(plan: &FieldPlan) -> bool {
+    use Encoding as E;
+    match plan.encoding {
+        E::Null => false,
+        E::Json | E::Struct | E::List | E::Map => true,
+        _ => !plan.fast,
+    }
+}
