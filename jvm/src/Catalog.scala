@@ -1,0 +1,73 @@
+package org.apache.spark.sql.indextables
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** Tables by path: indextables.`/path/to/table`. It stores no names; the path is the table. */
+class PathCatalog extends TableCatalog {
+  private var given: String = Names.Format
+  override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = given = name
+  override def name(): String = given
+
+  private def properties(table: Identifier, more: Map[String, String] = Map.empty): java.util.Map[String, String] = {
+    if (table.namespace().nonEmpty) throw new NoSuchTableException(table)
+    (Map("path" -> table.name, TableCatalog.PROP_PROVIDER -> Names.Format) ++ more).asJava
+  }
+
+  private def load(table: Identifier, more: Map[String, String] = Map.empty): Table = {
+    val all = properties(table, more)
+    val state = TableState.load(all)
+    if (!state.exists) throw new NoSuchTableException(table)
+    new IndexTable(state, all, writable = true)
+  }
+  override def loadTable(table: Identifier): Table = load(table)
+  override def loadTable(table: Identifier, version: String): Table = load(table, Map("versionAsOf" -> version))
+  override def loadTable(table: Identifier, micros: Long): Table =
+    load(table, Map("timestampAsOf" -> java.time.Instant.ofEpochSecond(
+      Math.floorDiv(micros, 1000000L), Math.floorMod(micros, 1000000L) * 1000).toString))
+
+  override def createTable(table: Identifier, schema: StructType, partitions: Array[Transform],
+      extra: java.util.Map[String, String]): Table = {
+    val request = Rpc.json()
+    request.set[ObjectNode]("properties", Rpc.options(properties(table, extra.asScala.toMap)))
+    request.set[ObjectNode]("table_schema", Encoder.typeOf(schema))
+    val columns = request.putArray("partition_by")
+    partitions.foreach(p => columns.add(p.references().head.fieldNames().mkString(".")))
+    Rpc.call("create", request)
+    load(table)
+  }
+
+  override def alterTable(table: Identifier, changes: TableChange*): Table = {
+    val request = Rpc.json()
+    request.set[ObjectNode]("properties", Rpc.options(properties(table)))
+    val array = request.putArray("changes")
+    changes.foreach(c => array.add(change(c)))
+    Rpc.call("alter", request)
+    load(table)
+  }
+
+  private def change(change: TableChange): ObjectNode = change match {
+    case c: TableChange.SetProperty => Rpc.json().put("set", c.property).put("value", c.value)
+    case c: TableChange.RemoveProperty => Rpc.json().put("remove", c.property)
+    case c: TableChange.AddColumn if c.fieldNames.length == 1 =>
+      val node = Rpc.json().put("add_column", c.fieldNames.head)
+      node.set[ObjectNode]("type", Encoder.typeOf(c.dataType))
+      node
+    case other => throw new IndexTablesException(
+      s"[UNSUPPORTED_CHANGE] ALTER TABLE can not do `${other.getClass.getSimpleName}` on an IndexTables table")
+  }
+
+  override def dropTable(table: Identifier): Boolean =
+    Rpc.call("drop", { val r = Rpc.json(); r.set[ObjectNode]("properties", Rpc.options(properties(table))); r })
+      .json.get("dropped").asBoolean
+  override def listTables(namespace: Array[String]): Array[Identifier] = Array.empty
+  override def renameTable(from: Identifier, to: Identifier): Unit =
+    throw new IndexTablesException("[UNSUPPORTED_CHANGE] a table named by its path can not be renamed")
+}

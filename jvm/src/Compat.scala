@@ -1,0 +1,67 @@
+package org.apache.spark.sql.indextables
+
+import org.apache.spark.JobArtifactSet
+import org.apache.spark.api.python.{PythonFunction, PythonUtils}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.connector.read.PartitionReaderFactory
+import org.apache.spark.sql.connector.write.DataWriterFactory
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.datasources.v2.python._
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** The only place that knows what differs between Spark 4.0 and 4.3: one jar serves all. */
+object Compat {
+  /** Names the interpreter and its environment; what it runs is chosen by the worker module. */
+  def pythonFunction: PythonFunction = PythonUtils.createPythonFunction(Array.emptyByteArray)
+
+  private def source = UserDefinedPythonDataSource(pythonFunction)
+
+  /** The session UUID argument came after 4.0. */
+  private def build[T](cls: Class[_], function: Array[Byte], schema: StructType): T = {
+    val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
+    val constructor = cls.getConstructors.maxBy(_.getParameterCount)
+    val arguments = Array[AnyRef](source, function, schema, artifacts, None)
+    constructor.newInstance(arguments.take(constructor.getParameterCount): _*).asInstanceOf[T]
+  }
+
+  def readerFactory(function: Array[Byte], schema: StructType): PartitionReaderFactory =
+    build[PartitionReaderFactory](classOf[PythonPartitionReaderFactory], function, wire(schema))
+
+  def writerFactory(function: Array[Byte], schema: StructType): DataWriterFactory =
+    build[DataWriterFactory](classOf[PythonBatchWriterFactory], function, wire(schema))
+
+  /** `create` takes a time travel argument after 4.0. */
+  def relation(table: Table, options: CaseInsensitiveStringMap): DataSourceV2Relation = {
+    val create = DataSourceV2Relation.getClass.getMethods.filter { m =>
+      m.getName == "create" && m.getParameterCount >= 4 &&
+        m.getParameterTypes()(3) == classOf[CaseInsensitiveStringMap]
+    }.maxBy(_.getParameterCount)
+    val rest = Seq.fill[AnyRef](create.getParameterCount - 4)(None)
+    create.invoke(DataSourceV2Relation, Seq[AnyRef](table, None, None, options) ++ rest: _*)
+      .asInstanceOf[DataSourceV2Relation]
+  }
+
+  /** `AppendData.byName` and its siblings gain arguments with defaults between versions. */
+  def byName(companion: AnyRef, arguments: AnyRef*): LogicalPlan = {
+    val method = companion.getClass.getMethods.filter(_.getName == "byName").maxBy(_.getParameterCount)
+    val defaults = (arguments.length until method.getParameterCount).map { i =>
+      companion.getClass.getMethod(s"byName$$default$$${i + 1}").invoke(companion)
+    }
+    method.invoke(companion, arguments ++ defaults: _*).asInstanceOf[LogicalPlan]
+  }
+
+  /** Types as rows travel to and from Python: Arrow in Python has no year-month interval. */
+  def wire(schema: StructType): StructType = wireType(schema).asInstanceOf[StructType]
+
+  private def wireType(dataType: DataType): DataType = dataType match {
+    case s: StructType => StructType(s.map(f => f.copy(dataType = wireType(f.dataType))))
+    case a: ArrayType => a.copy(elementType = wireType(a.elementType))
+    case m: MapType => m.copy(keyType = wireType(m.keyType), valueType = wireType(m.valueType))
+    case _: YearMonthIntervalType => IntegerType
+    case _: StringType => StringType
+    case u: UserDefinedType[_] => wireType(u.sqlType)
+    case other => other
+  }
+}

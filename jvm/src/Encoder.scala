@@ -1,0 +1,83 @@
+package org.apache.spark.sql.indextables
+
+import java.util.Base64
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+
+import org.apache.spark.sql.connector.expressions._
+import org.apache.spark.sql.connector.expressions.aggregate._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Spark's V2 expressions as JSON; golden files in tests/spark/golden pin the form. */
+object Encoder {
+  def all(expressions: Iterable[Expression]): ArrayNode = {
+    val array = Rpc.mapper.createArrayNode()
+    expressions.foreach(e => array.add(encode(e)))
+    array
+  }
+
+  def encode(expression: Expression): ObjectNode = expression match {
+    case r: NamedReference =>
+      val node = Rpc.json()
+      val path = node.putArray("col")
+      r.fieldNames.foreach(name => path.add(name))
+      node
+    case l: Literal[_] => literal(l.value, l.dataType)
+    case c: Cast => op("CAST", Seq(c.expression)).set("type", typeOf(c.dataType))
+    case x: Extract => op("EXTRACT", Seq(x.source)).put("field", x.field)
+    case f: UserDefinedScalarFunc => op(f.name, f.children)
+    case g: GeneralScalarExpression => op(g.name, g.children)
+    case s: SortOrder =>
+      val node = Rpc.json()
+      node.set[ObjectNode]("expr", encode(s.expression))
+      node.put("asc", s.direction == SortDirection.ASCENDING)
+        .put("nulls_first", s.nullOrdering == NullOrdering.NULLS_FIRST)
+    case _: CountStar => Rpc.json().put("agg", "COUNT_STAR")
+    case c: Count => aggregate("COUNT", c.children, c.isDistinct)
+    case m: Min => aggregate("MIN", m.children, distinct = false)
+    case m: Max => aggregate("MAX", m.children, distinct = false)
+    case s: Sum => aggregate("SUM", s.children, s.isDistinct)
+    case a: Avg => aggregate("AVG", a.children, a.isDistinct)
+    case t: Transform => op(t.name, t.arguments)
+    case other => op("UNKNOWN", other.children).put("class", other.getClass.getName)
+  }
+
+  private def op(name: String, args: Iterable[Expression]): ObjectNode = {
+    val node = Rpc.json().put("op", name)
+    node.set[ObjectNode]("args", all(args))
+    node
+  }
+
+  private def aggregate(name: String, args: Iterable[Expression], distinct: Boolean): ObjectNode = {
+    val node = Rpc.json().put("agg", name).put("distinct", distinct)
+    node.set[ObjectNode]("args", all(args))
+    node
+  }
+
+  def typeOf(dataType: DataType): JsonNode = Rpc.parse(dataType.json)
+
+  /** Values as the engine reads them: days, microseconds, unscaled text, base64. */
+  private def literal(value: Any, dataType: DataType): ObjectNode = {
+    val node = Rpc.json()
+    node.set[ObjectNode]("type", typeOf(dataType))
+    value match {
+      case null => node.putNull("lit")
+      case v: java.lang.Boolean => node.put("lit", v)
+      case v: java.lang.Byte => node.put("lit", v.longValue)
+      case v: java.lang.Short => node.put("lit", v.longValue)
+      case v: java.lang.Integer => node.put("lit", v.longValue)
+      case v: java.lang.Long => node.put("lit", v.longValue)
+      case v: java.lang.Float => double(node, v.doubleValue)
+      case v: java.lang.Double => double(node, v)
+      case v: Decimal => node.put("lit", v.toJavaBigDecimal.toPlainString)
+      case v: UTF8String => node.put("lit", v.toString)
+      case v: Array[Byte] => node.put("lit", Base64.getEncoder.encodeToString(v))
+      case _ => node.put("op", "UNKNOWN").put("class", value.getClass.getName)
+    }
+  }
+
+  private def double(node: ObjectNode, value: Double): ObjectNode =
+    if (value.isNaN || value.isInfinite) node.put("lit", value.toString) else node.put("lit", value)
+}

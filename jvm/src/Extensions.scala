@@ -1,0 +1,38 @@
+package org.apache.spark.sql.indextables
+
+import java.util.Collections
+
+import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
+
+/** What a session gets: the parser, the functions, and the plans that need no job. */
+class Extensions extends SparkSessionExtensionsProvider {
+  override def apply(extensions: SparkSessionExtensions): Unit =
+    if (Extensions.first(extensions)) {
+      extensions.injectParser((_, parser) => Parser.wrap(parser))
+      extensions.injectResolutionRule(_ => UseV2)
+      extensions.injectResolutionRule(_ => ResolveSearch)
+      extensions.injectPlannerStrategy(_ => LocalAnswers)
+      Search.Operators.foreach { operator =>
+        function(extensions, operator, Search.function(operator, all = false))
+        function(extensions, operator + "all", Search.function(operator, all = true))
+      }
+      function(extensions, "indextables_histogram", Buckets.histogram)
+      function(extensions, "indextables_date_histogram", Buckets.dateHistogram)
+      function(extensions, "indextables_range", Buckets.range)
+    }
+
+  private def function(extensions: SparkSessionExtensions, name: String, build: Seq[Expression] => Expression): Unit =
+    extensions.injectFunction((FunctionIdentifier(name), new ExpressionInfo(getClass.getName, name), build))
+}
+
+/** Found by Spark on the class path, so that the jar alone is enough. */
+class DiscoveredExtensions extends Extensions
+
+/** The jar is found by itself and may be named in `spark.sql.extensions` too: apply it once. */
+object Extensions {
+  private val seen = Collections.newSetFromMap(
+    new java.util.WeakHashMap[SparkSessionExtensions, java.lang.Boolean]())
+  def first(extensions: SparkSessionExtensions): Boolean = synchronized(seen.add(extensions))
+}

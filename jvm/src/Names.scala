@@ -1,0 +1,22 @@
+package org.apache.spark.sql.indextables {
+  object Names {
+    val Format = "indextables"
+    val Catalog = "spark.sql.catalog." + Format
+    /** In front of `indexquery` it stands for every searchable column. */
+    val AllFields = "_indexall"
+  }
+}
+
+// The names users of the existing implementation write in their configuration.
+package io.indextables.provider {
+  class IndexTablesProvider extends org.apache.spark.sql.indextables.Provider
+}
+package io.indextables.spark.core {
+  class IndexTables4SparkTableProvider extends org.apache.spark.sql.indextables.Provider
+}
+package io.indextables.extensions {
+  class IndexTablesSparkExtensions extends org.apache.spark.sql.indextables.Extensions
+}
+package io.indextables.spark.extensions {
+  class IndexTables4SparkExtensions extends org.apache.spark.sql.indextables.Extensions
+}

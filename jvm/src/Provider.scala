@@ -1,0 +1,94 @@
+package org.apache.spark.sql.indextables
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.{DataFrame, SaveMode, SQLContext}
+import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoStatement, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.catalog.{Table, TableCatalog, TableProvider}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.sources._
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** The format behind `spark.read.format`, `df.write.format` and `CREATE TABLE ... USING`. */
+class Provider extends TableProvider with DataSourceRegister with CreatableRelationProvider
+  with RelationProvider with SchemaRelationProvider {
+  private var known: Option[TableState] = None
+
+  override def shortName(): String = Names.Format
+  override def supportsExternalMetadata(): Boolean = true
+
+  private def state(properties: java.util.Map[String, String]): TableState = {
+    if (known.isEmpty) known = Some(TableState.load(properties))
+    known.get
+  }
+
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
+    state(options.asCaseSensitiveMap()).existing.schema
+
+  override def inferPartitioning(options: CaseInsensitiveStringMap): Array[Transform] =
+    state(options.asCaseSensitiveMap()).partitioning
+
+  override def getTable(schema: StructType, partitioning: Array[Transform],
+      properties: java.util.Map[String, String]): Table = {
+    // A catalog hands over table properties, DataFrameWriter.save() plain options. Only the first may
+    // write through V2: for the other, Spark knows `append` and `overwrite` alone in V2.
+    val fromCatalog = Seq(TableCatalog.PROP_PROVIDER, TableCatalog.PROP_OWNER).exists(properties.containsKey)
+    new IndexTable(state(properties).orElse(schema, partitioning), properties, writable = fromCatalog)
+  }
+
+  /** `df.write.format("indextables").mode(...).save()`: all four modes land here. */
+  override def createRelation(context: SQLContext, mode: SaveMode, options: Map[String, String],
+      data: DataFrame): BaseRelation = {
+    Saving.save(mode, options, data)
+    new BaseRelation { val sqlContext = context; val schema = data.schema }
+  }
+
+  // A session catalog of another product takes this for a V1 source: it gets a marker, and `UseV2`
+  // puts the table in its place.
+  override def createRelation(context: SQLContext, options: Map[String, String]): BaseRelation =
+    new Marker(context, inferSchema(new CaseInsensitiveStringMap(options.asJava)), options)
+  override def createRelation(context: SQLContext, options: Map[String, String], schema: StructType): BaseRelation =
+    new Marker(context, schema, options)
+}
+
+class Marker(val sqlContext: SQLContext, val schema: StructType, val options: Map[String, String])
+  extends BaseRelation with InsertableRelation {
+  override def insert(data: DataFrame, overwrite: Boolean): Unit =
+    Saving.save(if (overwrite) SaveMode.Overwrite else SaveMode.Append, options, data)
+}
+
+/** Markers become V2 relations that keep the attributes the plan already uses. */
+object UseV2 extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+    case IsMarked(relation) => relation
+    case insert: InsertIntoStatement => insert.table match {
+      case IsMarked(relation) => replaceArgument(insert, insert.table, relation)
+      case _ => insert
+    }
+  }
+
+  private object IsMarked {
+    def unapply(plan: LogicalPlan): Option[LogicalPlan] = plan match {
+      case l: LogicalRelation => l.relation match {
+        case marker: Marker =>
+          val properties = (marker.options + (TableCatalog.PROP_PROVIDER -> Names.Format)).asJava
+          val table = new Provider().getTable(marker.schema, Array.empty, properties)
+          val relation = Compat.relation(table, new CaseInsensitiveStringMap(properties))
+          val output = relation.output.map(a => l.output.find(_.name == a.name).getOrElse(a))
+          Some(replaceArgument(relation, relation.output, output))
+        case _ => None
+      }
+      case _ => None
+    }
+  }
+
+  /** A copy with one argument exchanged, whatever number of arguments this Spark's class has. */
+  private def replaceArgument(plan: LogicalPlan, from: AnyRef, to: AnyRef): LogicalPlan =
+    plan.makeCopy(plan.productIterator.map { a =>
+      val argument = a.asInstanceOf[AnyRef]
+      if (argument eq from) to else argument
+    }.toArray)
+}

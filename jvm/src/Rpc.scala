@@ -1,0 +1,117 @@
+package org.apache.spark.sql.indextables
+
+import java.io.{DataInputStream, DataOutputStream}
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.node.ObjectNode
+import net.razorvine.pickle.Pickler
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.execution.python.PythonPlannerRunner
+import org.apache.spark.sql.internal.SQLConf
+
+/** What Python answered: one JSON document and any number of binary parts. */
+case class Reply(json: ObjectNode, parts: Array[Array[Byte]])
+
+/** An error of the table format: one line that carries its code, a cause and a way out. */
+class IndexTablesException(text: String, cause: Option[Throwable] = None)
+  extends AnalysisException(text, None, None, cause, None, Map.empty[String, String], Array.empty)
+
+/**
+ * The whole contract with Python: an operation and a JSON document go in, a JSON document and binary
+ * parts come out. Every call lands in the same reused process, so what that process knows survives.
+ */
+object Rpc {
+  /** Raised together with `PROTOCOL` of spark/planner.py when a document changes its meaning. */
+  val Protocol = 1
+  val mapper = new ObjectMapper()
+
+  def json(): ObjectNode = mapper.createObjectNode()
+  def parse(text: String): JsonNode = mapper.readTree(text)
+
+  def call(operation: String, body: ObjectNode): Reply = {
+    KeepAlive.touch()
+    val request = body.deepCopy().put("protocol", Protocol)
+    request.set[ObjectNode]("session", sessionConf())
+    val reply = new Call(operation, request.toString).runInPython()
+    Option(reply.json.get("error")).foreach(e => throw failure(e))
+    reply
+  }
+
+  def options(values: java.util.Map[String, String]): ObjectNode = {
+    val node = json()
+    values.asScala.foreach { case (k, v) => node.put(k, v) }
+    node
+  }
+
+  private def failure(e: JsonNode): IndexTablesException = {
+    val hint = e.path("hint").asText("")
+    new IndexTablesException(
+      s"[${e.get("code").asText}] ${e.get("message").asText}" + (if (hint.isEmpty) "" else s"; hint: $hint"))
+  }
+
+  /** Keys Python may need: its own, and what decides how Spark computes. */
+  private val sparkKeys = Seq("spark.sql.session.timeZone", "spark.sql.ansi.enabled",
+    "spark.sql.caseSensitive", "spark.sql.sources.partitionOverwriteMode", "spark.default.parallelism")
+
+  private def sessionConf(): ObjectNode = {
+    val conf = SQLConf.get
+    val node = json()
+    conf.getAllConfs.foreach { case (k, v) => if (k.startsWith("spark.indextables.")) node.put(k, v) }
+    sparkKeys.foreach(k => if (conf.contains(k)) node.put(k, conf.getConfString(k)))
+    Option(SparkEnv.get).foreach(e => node.put("spark.master", e.conf.get("spark.master", "")))
+    node
+  }
+
+  private class Call(operation: String, body: String)
+    extends PythonPlannerRunner[Reply](Compat.pythonFunction) {
+    // Spark's daemon only imports worker modules whose name starts with "pyspark".
+    override val workerModule = "pyspark_indextables.planner"
+
+    override protected def writeToPython(out: DataOutputStream, pickler: Pickler): Unit = {
+      PythonWorkerUtils.writeUTF(operation, out)
+      PythonWorkerUtils.writeUTF(body, out)
+    }
+
+    override protected def receiveFromPython(in: DataInputStream): Reply = {
+      val length = in.readInt()
+      if (length == SpecialLengths.PYTHON_EXCEPTION_THROWN) {
+        val trace = PythonWorkerUtils.readUTF(in)
+        throw new IndexTablesException(s"[INTERNAL] `$operation` failed in the planner:\n$trace")
+      }
+      val document = mapper.readTree(PythonWorkerUtils.readBytes(length, in)).asInstanceOf[ObjectNode]
+      Reply(document, Array.fill(in.readInt())(PythonWorkerUtils.readBytes(in)))
+    }
+  }
+
+  /**
+   * Spark ends Python workers after a minute without use, and with them the cached snapshots. A ping
+   * every 20 s keeps the planner for half an hour after the last query.
+   */
+  private object KeepAlive {
+    @volatile private var lastUse = 0L
+    @volatile private var thread: Thread = _
+
+    def touch(): Unit = {
+      lastUse = System.nanoTime()
+      if (thread == null || !thread.isAlive) synchronized {
+        if (thread == null || !thread.isAlive) {
+          thread = new Thread(() => loop(), "indextables planner keep-alive")
+          thread.setDaemon(true)
+          thread.start()
+        }
+      }
+    }
+
+    private def loop(): Unit = try {
+      while (SparkEnv.get != null && System.nanoTime() - lastUse < 1800L * 1000000000L) {
+        Thread.sleep(20000)
+        if (SparkEnv.get != null) new Call("ping", s"""{"protocol":$Protocol}""").runInPython()
+      }
+    } catch { case _: Exception => () } // the next call starts it anew
+  }
+}

@@ -1,0 +1,181 @@
+package org.apache.spark.sql.indextables
+
+import java.util.OptionalLong
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, SortOrder}
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition
+import org.apache.spark.sql.types.StructType
+
+/** Offers what Spark would push down to Python, piece by piece, and remembers what was taken. */
+class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuilder
+  with SupportsPushDownV2Filters with SupportsPushDownRequiredColumns with SupportsPushDownLimit
+  with SupportsPushDownOffset with SupportsPushDownTopN with SupportsPushDownAggregates {
+  private var output: StructType = table.schema()
+  private var pushed = Array.empty[Predicate]
+  private var partial = true
+  private var aggregation: Option[(Aggregation, ObjectNode)] = None
+
+  override def pushPredicates(predicates: Array[Predicate]): Array[Predicate] =
+    if (predicates.isEmpty) predicates
+    else {
+      request.set[ObjectNode]("predicates", Encoder.all(predicates))
+      val verdicts = Rpc.call("push", request).json.get("pushed").elements().asScala.map(_.asText).toSeq
+      val judged = predicates.toSeq.zip(verdicts)
+      pushed = judged.collect { case (p, v) if v != "no" => p }.toArray
+      request.set[ObjectNode]("predicates", Encoder.all(pushed))
+      // a superset is narrowed by the index and then checked by Spark
+      val left = judged.collect { case (p, v) if v != "exact" => p }.toArray
+      request.put("residual", left.nonEmpty)
+      left
+    }
+  override def pushedPredicates(): Array[Predicate] = pushed
+
+  override def pruneColumns(schema: StructType): Unit = if (!request.has("aggregation")) output = schema
+
+  /** Python's view on one more piece; what it refuses is taken back. */
+  private def offer(keys: (String, ObjectNode => Unit)*): Option[ObjectNode] = {
+    val attempt = request.deepCopy()
+    keys.foreach(_._2(attempt))
+    val reply = Rpc.call("offer", attempt).json
+    if (!reply.get("ok").asBoolean) None
+    else {
+      keys.foreach { case (key, _) => request.set[ObjectNode](key, attempt.get(key)) }
+      partial = !reply.path("complete").asBoolean(false)
+      if (!partial) request.put("complete", true)
+      Some(reply)
+    }
+  }
+
+  override def pushLimit(limit: Int): Boolean =
+    offer("limit" -> (_.put("limit", limit))).isDefined
+  override def pushOffset(offset: Int): Boolean =
+    offer("offset" -> (_.put("offset", offset))).isDefined
+  override def pushTopN(orders: Array[SortOrder], limit: Int): Boolean =
+    offer("order" -> (_.set[ObjectNode]("order", Encoder.all(orders))),
+      "limit" -> (_.put("limit", limit))).isDefined
+  override def isPartiallyPushed(): Boolean = partial
+
+  private def offerAggregation(wanted: Aggregation): Option[ObjectNode] = aggregation match {
+    case Some((known, reply)) if known eq wanted => Some(reply)
+    case _ =>
+      val node = Rpc.json()
+      node.set[ObjectNode]("group_by", Encoder.all(wanted.groupByExpressions))
+      node.set[ObjectNode]("functions", Encoder.all(wanted.aggregateExpressions))
+      val reply = offer("aggregation" -> (_.set[ObjectNode]("aggregation", node)))
+      aggregation = reply.map(wanted -> _)
+      reply
+  }
+  override def supportCompletePushDown(wanted: Aggregation): Boolean =
+    offerAggregation(wanted).exists(_.path("complete").asBoolean(false))
+  override def pushAggregation(wanted: Aggregation): Boolean = offerAggregation(wanted) match {
+    case Some(reply) => output = TableState.schemaOf(reply); true
+    case None => false
+  }
+
+  override def build(): Scan = {
+    request.set[ObjectNode]("schema", Encoder.typeOf(output))
+    request.set[ObjectNode]("wire", Encoder.typeOf(Compat.wire(output)))
+    new IndexScan(table, output, request)
+  }
+}
+
+/** A planned read: answered by the planner itself when it is small, else by tasks in Python workers. */
+class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) extends Scan with Batch
+  with SupportsReportStatistics with SupportsRuntimeV2Filtering {
+  private var plan: Reply = _
+  private def planned(distributed: Boolean = false): Reply = synchronized {
+    if (plan == null || (distributed && plan.json.get("local").asBoolean))
+      plan = Rpc.call("plan", if (distributed) request.deepCopy().put("distributed", true) else request)
+    plan
+  }
+
+  def isLocal: Boolean = planned().json.get("local").asBoolean
+  /** The whole answer as an Arrow stream, with no Spark job. */
+  def answer(): Reply = Rpc.call("run", request)
+
+  override def readSchema(): StructType = output
+  override def description(): String = planned().json.get("explain").asText
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
+  override def toBatch: Batch = this
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
+    new IndexStream(output, request)
+
+  override def planInputPartitions(): Array[InputPartition] = {
+    val reply = planned(distributed = true)
+    val hosts = reply.json.get("hosts")
+    reply.parts.drop(1).zipWithIndex.map { case (part, i) =>
+      new Task(i, part, hosts.path(i).elements().asScala.map(_.asText).toArray)
+    }
+  }
+  override def createReaderFactory(): PartitionReaderFactory =
+    Compat.readerFactory(planned(distributed = true).parts(0), output)
+
+  override def filterAttributes(): Array[NamedReference] =
+    if (request.has("aggregation") || request.has("limit")) Array.empty
+    else planned().json.path("runtime_columns").elements().asScala.map(c => Expressions.column(c.asText)).toArray
+  override def filter(predicates: Array[Predicate]): Unit = synchronized {
+    request.set[ObjectNode]("runtime", Encoder.all(predicates))
+    plan = null
+  }
+
+  override def estimateStatistics(): Statistics = new Statistics {
+    private def number(key: String): OptionalLong = {
+      val node = planned().json.path(key)
+      if (node.isNumber) OptionalLong.of(node.asLong) else OptionalLong.empty()
+    }
+    override def sizeInBytes(): OptionalLong = number("bytes")
+    override def numRows(): OptionalLong = number("rows")
+  }
+
+  override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = ScanMetrics.values(planned().json)
+
+  // equal scans let Spark reuse an exchange
+  override def equals(other: Any): Boolean = other match {
+    case that: IndexScan => request == that.request
+    case _ => false
+  }
+  override def hashCode(): Int = request.hashCode()
+}
+
+/** One task: the splits it reads, and where it would rather run. */
+class Task(index: Int, content: Array[Byte], hosts: Array[String]) extends PythonInputPartition(index, content) {
+  override def preferredLocations(): Array[String] = hosts
+}
+
+/** What the planner counted, for the Spark UI. */
+object ScanMetrics {
+  val texts: Seq[(String, String)] = Seq(
+    "splitsConsidered" -> "splits considered", "splitsPrunedByPartition" -> "splits pruned by partition",
+    "splitsPrunedByStatistics" -> "splits pruned by statistics", "splitsScanned" -> "splits scanned")
+
+  def all: Array[CustomMetric] = Array(
+    new SplitsConsidered, new SplitsPrunedByPartition, new SplitsPrunedByStatistics, new SplitsScanned)
+
+  def values(json: ObjectNode): Array[CustomTaskMetric] =
+    texts.collect { case (key, _) if json.path("metrics").has(key) =>
+      new CustomTaskMetric {
+        override def name(): String = key
+        override def value(): Long = json.path("metrics").get(key).asLong
+      }: CustomTaskMetric
+    }.toArray
+}
+
+// Spark makes these anew by name when it shows them.
+abstract class SplitMetric(index: Int) extends CustomSumMetric {
+  override def name(): String = ScanMetrics.texts(index)._1
+  override def description(): String = ScanMetrics.texts(index)._2
+}
+class SplitsConsidered extends SplitMetric(0)
+class SplitsPrunedByPartition extends SplitMetric(1)
+class SplitsPrunedByStatistics extends SplitMetric(2)
+class SplitsScanned extends SplitMetric(3)

@@ -1,0 +1,103 @@
+package org.apache.spark.sql.indextables
+
+import java.util.EnumSet
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.TableCapability._
+import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** What Python says of a table when it is opened. */
+case class TableState(exists: Boolean, schema: StructType, partitionColumns: Seq[String], json: ObjectNode) {
+  def partitioning: Array[Transform] = partitionColumns.map(c => Expressions.identity(c): Transform).toArray
+
+  /** This table, which must be there. */
+  def existing: TableState =
+    if (exists) this else { Rpc.call("require", json); this }
+
+  /** A table that is not there yet looks as it will after the first write. */
+  def orElse(schema: StructType, partitioning: Array[Transform]): TableState =
+    if (exists) this
+    else copy(schema = schema, partitionColumns = partitioning.map(_.references.head.fieldNames.mkString(".")).toSeq)
+}
+
+object TableState {
+  def load(properties: java.util.Map[String, String]): TableState = {
+    val request = Rpc.json()
+    request.set[ObjectNode]("properties", Rpc.options(properties))
+    val reply = Rpc.call("load", request).json
+    of(reply, request)
+  }
+
+  def of(reply: ObjectNode, request: ObjectNode): TableState = {
+    val exists = reply.get("exists").asBoolean
+    val schema = if (exists) schemaOf(reply) else new StructType()
+    val columns = reply.path("partition_by").elements().asScala.map(_.asText).toSeq
+    TableState(exists, schema, columns, request)
+  }
+
+  def schemaOf(node: ObjectNode): StructType =
+    DataType.fromJson(node.get("schema").toString).asInstanceOf[StructType]
+}
+
+class IndexTable(val state: TableState, override val properties: java.util.Map[String, String], writable: Boolean)
+  extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns
+  with SupportsDeleteV2 with SupportsRowLevelOperations {
+
+  val location: String = Seq("path", "location").map(properties.get).find(_ != null).getOrElse("")
+  override def name(): String = s"${Names.Format}.`$location`"
+  override def schema(): StructType = state.schema
+  override def partitioning(): Array[Transform] = state.partitioning
+
+  override def capabilities(): java.util.Set[TableCapability] =
+    if (writable) EnumSet.of(BATCH_READ, MICRO_BATCH_READ, BATCH_WRITE, STREAMING_WRITE, TRUNCATE,
+      OVERWRITE_BY_FILTER, OVERWRITE_DYNAMIC)
+    else EnumSet.of(BATCH_READ, MICRO_BATCH_READ, V1_BATCH_WRITE, STREAMING_WRITE)
+
+  override def metadataColumns(): Array[MetadataColumn] = Array(
+    Hidden("_split", StringType, "path of the split the row is in"),
+    Hidden("_doc", LongType, "number of the row in its split"),
+    Hidden("_score", FloatType, "relevance of the row for the search"),
+    Hidden("_snippet", StringType, "the part of the text that matches"))
+
+  private case class Hidden(name: String, dataType: DataType, override val comment: String) extends MetadataColumn
+
+  /** What every operation on this table starts from. */
+  def request(options: CaseInsensitiveStringMap = CaseInsensitiveStringMap.empty()): ObjectNode = {
+    val node = Rpc.json()
+    node.set[ObjectNode]("properties", Rpc.options(properties))
+    node.set[ObjectNode]("options", Rpc.options(options.asCaseSensitiveMap()))
+    if (!state.exists) {
+      node.set[ObjectNode]("table_schema", Encoder.typeOf(state.schema))
+      val columns = node.putArray("partition_by")
+      state.partitionColumns.foreach(c => columns.add(c))
+    }
+    node
+  }
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    new IndexScanBuilder(this, request(options))
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new IndexWriteBuilder(this, info)
+
+  override def canDeleteWhere(predicates: Array[Predicate]): Boolean =
+    Rpc.call("can_delete", deletion(predicates)).json.get("ok").asBoolean
+  override def deleteWhere(predicates: Array[Predicate]): Unit = Rpc.call("delete", deletion(predicates))
+
+  private def deletion(predicates: Array[Predicate]): ObjectNode = {
+    val node = request()
+    node.set[ObjectNode]("predicates", Encoder.all(predicates))
+    node
+  }
+
+  override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
+    () => new RowDelta(this, info)
+}
