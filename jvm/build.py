@@ -30,7 +30,7 @@ def compile_sources(classes: Path) -> None:
     sources = sorted(str(path) for path in (HERE / "src").glob("*.scala"))
     flags = ["-deprecation:false", "-Xlint:-unused,_", "-Wconf:any:s", "-usejavacp"]
     command = ["java", "-Xss8m", "-Xmx1g", "-cp", f"{spark_jars()}/*", "scala.tools.nsc.Main"]
-    done = subprocess.run([*command, *flags, "-d", str(classes), *sources], check=False)
+    done = subprocess.run([*command, *flags, "-d", str(classes), *sources], check=False)  # noqa: S603
     if done.returncode:
         raise SystemExit(done.returncode)
 
@@ -50,13 +50,12 @@ def pack(classes: Path, jar: Path) -> None:
     fresh.replace(jar)
 
 
-def main() -> None:
-    """Build the jar at the path given."""
-    jar = Path(sys.argv[1])
+def compile_jar(jar: Path) -> None:
+    """Build the jar at this path."""
     with tempfile.TemporaryDirectory() as folder:
         compile_sources(Path(folder))
         pack(Path(folder), jar)
 
 
 if __name__ == "__main__":
-    main()
+    compile_jar(Path(sys.argv[1]))

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.indextables {
   object Names {
     val Format = "indextables"
+    val Keys = s"spark.$Format."
     val Catalog = "spark.sql.catalog." + Format
     /** In front of `indexquery` it stands for every searchable column. */
     val AllFields = "_indexall"

@@ -61,7 +61,7 @@ object Rpc {
   private def sessionConf(): ObjectNode = {
     val conf = SQLConf.get
     val node = json()
-    conf.getAllConfs.foreach { case (k, v) => if (k.startsWith("spark.indextables.")) node.put(k, v) }
+    conf.getAllConfs.foreach { case (k, v) => if (k.startsWith(Names.Keys)) node.put(k, v) }
     sparkKeys.foreach(k => if (conf.contains(k)) node.put(k, conf.getConfString(k)))
     Option(SparkEnv.get).foreach(e => node.put("spark.master", e.conf.get("spark.master", "")))
     node

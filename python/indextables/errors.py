@@ -165,6 +165,12 @@ CODES: dict[str, Code] = {
         "hash the keys with `indextables.index.key_hash`",
         "22003",
     ),
+    "HOOKS_MISMATCH": Code(
+        InternalError,
+        "the jar speaks protocol {jar}, the Python package {version} speaks {package}",
+        "use the jar that is inside the installed package: `indextables.configure(builder)` does",
+        "HV000",
+    ),
     "INDEX_FILE_CORRUPT": Code(
         CorruptError,
         "`{path}` is damaged: {rule}",
@@ -183,11 +189,29 @@ CODES: dict[str, Code] = {
         "",
         "57014",
     ),
+    "JAR_MISSING": Code(
+        UnsupportedError,
+        "the hooks jar is not at `{path}`",
+        "build it with `make setup`, or install the wheel",
+        "0A000",
+    ),
     "KEY_TYPE": Code(
         UnsupportedError,
         "a column of type `{type}` cannot be part of a primary key",
         "choose columns of simple types",
         "0A000",
+    ),
+    "PATHS_SEVERAL": Code(
+        InvalidError,
+        "one table is read at a time, but several paths are given: {paths}",
+        "load them one by one and union them",
+        "42601",
+    ),
+    "PATH_MISSING": Code(
+        InvalidError,
+        "no path is given",
+        "give one: `.load(path)`, `.save(path)` or the option `path`",
+        "42601",
     ),
     "QUERY_INVALID": Code(
         InvalidError,
@@ -205,6 +229,30 @@ CODES: dict[str, Code] = {
         UnsupportedError,
         "column `{column}` has type `{type}`, which has no place in a split",
         "cast it to a supported type",
+        "0A000",
+    ),
+    "SEARCH_NOT_PUSHED": Code(
+        UnsupportedError,
+        "`{search}` can not be answered by an index here",
+        "use it in WHERE, directly on a column of an IndexTables table",
+        "0A000",
+    ),
+    "SESSION_RUNNING": Code(
+        InvalidError,
+        "a Spark session runs already, without IndexTables",
+        "stop it with `spark.stop()` and build it again with `indextables.configure(builder)`",
+        "55000",
+    ),
+    "SPARK_MISSING": Code(
+        UnsupportedError,
+        "pyspark is not installed",
+        "`pip install indextables[spark]`",
+        "0A000",
+    ),
+    "SPARK_VERSION": Code(
+        UnsupportedError,
+        "Spark {version} is not supported: supported are {supported}",
+        "install a supported pyspark",
         "0A000",
     ),
     "STORAGE_FAILED": Code(
@@ -230,6 +278,12 @@ CODES: dict[str, Code] = {
         "a partition cannot have more than {limit} buckets",
         "raise `dynamic-bucket.target-row-num`",
         "54000",
+    ),
+    "UNSUPPORTED_CHANGE": Code(
+        UnsupportedError,
+        "ALTER TABLE can not do this: {change}",
+        "write the data to a new table",
+        "0A000",
     ),
 }
 

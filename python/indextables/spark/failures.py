@@ -1,0 +1,30 @@
+"""From Spark's exceptions back to ours: Spark carries them as text, with the code in it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from indextables.errors import IndexTablesError, from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def original(failure: BaseException) -> IndexTablesError | None:
+    """The error of ours that a Spark exception carries, if it carries one."""
+    if isinstance(failure, IndexTablesError):
+        return failure
+    return from_text(str(failure))
+
+
+@contextlib.contextmanager
+def as_ours() -> Iterator[None]:
+    """Raise our own class for what Spark raises inside this block."""
+    try:
+        yield
+    except Exception as failure:
+        found = original(failure)
+        if found is None:
+            raise
+        raise found from failure

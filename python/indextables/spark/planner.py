@@ -1,0 +1,109 @@
+"""The planner: answers the hooks' calls, in a process that Spark keeps between them.
+
+One call is an operation and a JSON document; the answer is a JSON document and binary parts. What
+the operations share (snapshots, opened splits) lives in module-level caches of the layers below.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from typing import IO, Any, TypeAlias
+
+from indextables import __version__
+from indextables.errors import IndexTablesError, error
+from indextables.spark.request import Request
+
+# raised together with `Protocol` of jvm/src/Rpc.scala when a document changes its meaning
+PROTOCOL = 1
+
+Answer: TypeAlias = tuple[dict[str, Any], list[bytes]]
+Operation: TypeAlias = Callable[[Request], dict[str, Any] | Answer]
+
+# operation -> where it lives; imported when first called, so that the process starts fast
+_PLACES = {
+    "ping": "planner:ping",
+    "echo": "planner:echo",
+    "load": "tables:load",
+    "require": "tables:require",
+    "create": "tables:create",
+    "alter": "tables:alter",
+    "drop": "tables:drop",
+    "push": "scan:push",
+    "offer": "scan:offer",
+    "plan": "scan:plan",
+    "run": "scan:run",
+    "prepare_write": "write:prepare",
+    "begin_write": "write:begin",
+    "commit": "write:commit",
+    "abort": "write:abort",
+    "can_delete": "rows:can_delete",
+    "delete": "rows:delete",
+    "stream_start": "stream:start",
+    "stream_latest": "stream:latest",
+    "stream_plan": "stream:plan",
+    "command_schema": "commands:schema",
+    "command": "commands:run",
+}
+
+
+def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
+    """Read one call, write its answer."""
+    from pyspark.serializers import write_int, write_with_length
+    from pyspark.worker_util import utf8_deserializer
+
+    operation = utf8_deserializer.loads(infile)
+    document, parts = dispatch(operation, utf8_deserializer.loads(infile))
+    write_with_length(json.dumps(document).encode(), outfile)
+    write_int(len(parts), outfile)
+    for part in parts:
+        write_with_length(part, outfile)
+
+
+def dispatch(operation: str, text: str) -> Answer:
+    """Answer a call; a failure is an answer too, for an exception would end the process."""
+    try:
+        answer = _find(operation)(_parse(text))
+    except IndexTablesError as failure:
+        return {"error": _describe(failure)}, []
+    except Exception as failure:  # noqa: BLE001 (a defect of ours must not take the caches with it)
+        traceback.print_exc(file=sys.stderr)
+        detail = f"`{operation}` failed: {type(failure).__name__}: {failure}"
+        return {"error": _describe(error("INTERNAL", detail=detail))}, []
+    return answer if isinstance(answer, tuple) else (answer, [])
+
+
+def _parse(text: str) -> Request:
+    body = json.loads(text)
+    spoken = body.get("protocol")
+    if spoken != PROTOCOL:
+        raise error("HOOKS_MISMATCH", jar=spoken, package=PROTOCOL, version=__version__)
+    return Request(body)
+
+
+def _describe(failure: IndexTablesError) -> dict[str, str]:
+    one_line = " ".join(failure.message.split())
+    return {"code": failure.code, "message": one_line, "hint": failure.hint}
+
+
+def _find(operation: str) -> Operation:
+    place = _PLACES.get(operation)
+    if place is None:
+        raise error("INTERNAL", detail=f"there is no operation `{operation}`")
+    module, name = place.split(":")
+    found: Operation = getattr(import_module(f"indextables.spark.{module}"), name)
+    return found
+
+
+def ping(_: Request) -> dict[str, Any]:
+    """Who answers; also keeps the process alive."""
+    return {"pid": os.getpid(), "version": __version__}
+
+
+def echo(request: Request) -> Answer:
+    """The document itself and its text as a part: for tests of the wire."""
+    return {"document": request.body}, [json.dumps(request.body, sort_keys=True).encode()]
