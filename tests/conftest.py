@@ -21,3 +21,33 @@ def fixtures() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no fixture tables at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """A session as users get it: `configure` and nothing else that matters."""
+    from pyspark.sql import SparkSession
+
+    import indextables
+
+    folder = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder.master("local[2]").appName("indextables tests")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": os.environ.get("INDEXTABLES_TEST_LOG", "OFF"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+    }.items():
+        builder = builder.config(key, value)
+    session = indextables.configure(builder).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def table_path(tmp_path) -> str:
+    """A path where no table is yet."""
+    return str(tmp_path / "table")

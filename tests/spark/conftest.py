@@ -1,40 +1,10 @@
-"""One Spark session for all tests that need one."""
+"""What tests of the hooks need besides a session."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
-
-import indextables
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory):
-    """A session as users get it: `configure` and nothing else that matters."""
-    folder = tmp_path_factory.mktemp("spark")
-    builder = SparkSession.builder.master("local[2]").appName("indextables tests")
-    for key, value in {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": os.environ.get("INDEXTABLES_TEST_LOG", "OFF"),
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
-    }.items():
-        builder = builder.config(key, value)
-    session = indextables.configure(builder).getOrCreate()
-    yield session
-    session.stop()
-
-
-@pytest.fixture
-def table_path(tmp_path) -> str:
-    """A path where no table is yet."""
-    return str(tmp_path / "table")
 
 
 @pytest.fixture(scope="session")
