@@ -255,6 +255,18 @@ CODES: dict[str, Code] = {
         "install a supported pyspark",
         "0A000",
     ),
+    "SQL_CLAUSE": Code(
+        SqlSyntaxError,
+        "{problem}",
+        "see docs/sql.md for the clauses of each command",
+        "42601",
+    ),
+    "SQL_SYNTAX": Code(
+        SqlSyntaxError,
+        "{problem} (line {line}, column {column}){usage}",
+        "keywords stand in the order shown; paths are quoted",
+        "42601",
+    ),
     "STORAGE_FAILED": Code(
         StorageError,
         "`{path}`: {detail}",

@@ -1,0 +1,72 @@
+"""A place within the tokens of a command, and what can be taken from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from indextables.sql.tokens import Kind, Token, syntax_error
+
+# one entry per word: the words that may stand there
+Places = tuple[tuple[str, ...], ...]
+
+
+@dataclass
+class Cursor:
+    """Walks over tokens; `stops` are the words that begin a later clause."""
+
+    text: str
+    tokens: list[Token]
+    usage: str = ""
+    at: int = 0
+    stops: tuple[Places, ...] = ()
+
+    @property
+    def peek(self) -> Token:
+        """The next token."""
+        return self.tokens[self.at]
+
+    @property
+    def shown(self) -> str:
+        """The next token as an error names it."""
+        token = self.peek
+        if token.kind is Kind.END:
+            return "the end"
+        return f"`{self.text[token.start : token.end]}`"
+
+    def take(self) -> Token:
+        """The next token, stepping over it; the end is never stepped over."""
+        token = self.peek
+        if token.kind is not Kind.END:
+            self.at += 1
+        return token
+
+    def take_kind(self, kind: Kind, wanted: str) -> Token:
+        """The next token, which must be of this kind."""
+        if self.peek.kind is not kind:
+            raise self.error(f"expected {wanted}, found {self.shown}")
+        return self.take()
+
+    def take_symbol(self, symbol: str) -> None:
+        """Step over a symbol that must be there."""
+        if not self.peek.is_symbol(symbol):
+            raise self.error(f"expected `{symbol}`, found {self.shown}")
+        self.take()
+
+    def matches(self, words: Places) -> bool:
+        """Whether these words follow."""
+        following = self.tokens[self.at : self.at + len(words)]
+        return len(following) == len(words) and all(
+            (token.word or (token.value if token.kind is Kind.SYMBOL else "")) in allowed
+            for token, allowed in zip(following, words, strict=True)
+        )
+
+    def at_stop(self) -> bool:
+        """Whether a later clause or the final semicolons begin here."""
+        if self.peek.is_symbol(";"):
+            rest = self.tokens[self.at : -1]
+            return all(token.is_symbol(";") for token in rest)
+        return any(self.matches(stop) for stop in self.stops)
+
+    def error(self, problem: str) -> Exception:
+        """The syntax error of this place."""
+        return syntax_error(problem, self.text, self.peek.start, self.usage)
