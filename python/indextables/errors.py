@@ -171,6 +171,25 @@ CODES: dict[str, Code] = {
         "use the jar that is inside the installed package: `indextables.configure(builder)` does",
         "HV000",
     ),
+    "INDEXING_BAD_ROLE": Code(
+        SchemaMismatchError,
+        "column `{column}` of type `{type}` cannot be indexed as `{role}`",
+        "only string columns have a typemap; use `string`, `text`, `json` or `ip` there",
+        "42K09",
+    ),
+    "INDEXING_CHANGED": Code(
+        SchemaMismatchError,
+        "Field '{column}' type mismatch: existing table has {existing} field, cannot append with "
+        "{given} configuration",
+        "leave the indexing options out when appending: the table remembers them",
+        "42K09",
+    ),
+    "INDEXING_UNKNOWN_COLUMN": Code(
+        SchemaMismatchError,
+        "`{key}` names column `{column}`, which is not in the data. Available columns: {available}",
+        "correct the column name",
+        "42703",
+    ),
     "INDEX_FILE_CORRUPT": Code(
         CorruptError,
         "`{path}` is damaged: {rule}",
@@ -201,6 +220,24 @@ CODES: dict[str, Code] = {
         "choose columns of simple types",
         "0A000",
     ),
+    "PARTITION_COLUMN_UNKNOWN": Code(
+        SchemaMismatchError,
+        "Partition column '{column}' not found in schema. Available columns: {available}",
+        "correct the column name",
+        "42703",
+    ),
+    "PARTITION_PREDICATE_INVALID": Code(
+        InvalidError,
+        "{detail}",
+        "write a condition on partition columns only",
+        "42601",
+    ),
+    "PARTITION_VALUE_INVALID": Code(
+        CorruptError,
+        "partition column `{column}` of type `{type}` has the value `{value}` in the log",
+        "the log was written by something that did not know the column's type",
+        "22018",
+    ),
     "PATHS_SEVERAL": Code(
         InvalidError,
         "one table is read at a time, but several paths are given: {paths}",
@@ -225,10 +262,35 @@ CODES: dict[str, Code] = {
         "correct the search text",
         "42601",
     ),
+    "SCHEMA_DUPLICATE_COLUMN": Code(
+        SchemaMismatchError,
+        "the data has several columns named {columns}",
+        "rename them: names must differ in more than case",
+        "42711",
+    ),
+    "SCHEMA_MISMATCH": Code(
+        SchemaMismatchError,
+        "the data does not fit the table: {problems}",
+        "select, rename or cast the columns, or set `mergeSchema` to add new ones",
+        "42K09",
+    ),
     "SCHEMA_UNSUPPORTED_TYPE": Code(
         UnsupportedError,
         "column `{column}` has type `{type}`, which has no place in a split",
         "cast it to a supported type",
+        "0A000",
+    ),
+    "SEARCH_EXACT_ONLY": Code(
+        InvalidError,
+        "Cannot use FIELDMATCH on field '{field}': it is tokenized",
+        "use TEXTSEARCH or indexquery",
+        "42809",
+    ),
+    "SEARCH_NOT_PUSHABLE": Code(
+        UnsupportedError,
+        "this search cannot be answered by the index: {reason}",
+        "put the search into the WHERE clause of an IndexTables table, joined to other conditions "
+        "by AND, or by OR with conditions the index can answer",
         "0A000",
     ),
     "SEARCH_NOT_PUSHED": Code(
@@ -236,6 +298,24 @@ CODES: dict[str, Code] = {
         "`{search}` can not be answered by an index here",
         "use it in WHERE, directly on a column of an IndexTables table",
         "0A000",
+    ),
+    "SEARCH_TEXT_ONLY": Code(
+        InvalidError,
+        "Cannot use TEXTSEARCH on field '{field}': it is not tokenized",
+        "use FIELDMATCH or indexquery, or index the column with typemap `text`",
+        "42809",
+    ),
+    "SEARCH_TOO_MANY_FIELDS": Code(
+        InvalidError,
+        "a search over all fields would look at {fields} columns, the limit is {limit}",
+        "write `column:term`, or raise `indexquery.indexall.maxUnqualifiedFields` (0: no limit)",
+        "54000",
+    ),
+    "SEARCH_UNKNOWN_FIELD": Code(
+        InvalidError,
+        "IndexQuery references non-existent field '{field}'. Available fields are: [{available}]",
+        "check the column name",
+        "42703",
     ),
     "SESSION_RUNNING": Code(
         InvalidError,

@@ -1,0 +1,308 @@
+"""From comparisons of expressions to tests of one column, by the types of a schema.
+
+A bound tree holds only `And`, `Or`, `Not`, `Constant`, the leaf tests, `Search` and `Opaque`. It
+means the same as the tree it came from, row by row, in SQL's three-valued logic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indextables.expr.casts import domain_of, is_floating, narrow_float, solve
+from indextables.expr.patterns import simplify_like
+from indextables.expr.predicate import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    And,
+    ArrayContains,
+    Bound,
+    Call,
+    Column,
+    Compare,
+    Constant,
+    Expr,
+    HasElement,
+    In,
+    IsNull,
+    Literal,
+    Missing,
+    Not,
+    OneOf,
+    Opaque,
+    Or,
+    Path,
+    Predicate,
+    Range,
+    Search,
+    TextMatch,
+    TextTest,
+    search_of,
+)
+from indextables.expr.values import is_plain_string, kind_of, order_key, to_float32
+from indextables.model.types import Array, DataType, Struct
+
+_FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def bind(predicate: Predicate, schema: Struct) -> Predicate:  # noqa: PLR0911 (one per node)
+    """The same predicate as tests of columns of this schema."""
+    if isinstance(predicate, And):
+        return conjunction(*(bind(arg, schema) for arg in predicate.args))
+    if isinstance(predicate, Or):
+        return disjunction(*(bind(arg, schema) for arg in predicate.args))
+    if isinstance(predicate, Not):
+        return negation(bind(predicate.arg, schema))
+    if isinstance(predicate, Compare):
+        return _compare(predicate, schema)
+    if isinstance(predicate, In):
+        return _in(predicate, schema)
+    if isinstance(predicate, IsNull):
+        return _is_null(predicate.arg, schema)
+    if isinstance(predicate, TextTest):
+        return _text_test(predicate, schema)
+    if isinstance(predicate, ArrayContains):
+        return _array_contains(predicate, schema)
+    return predicate
+
+
+def conjunction(*args: Predicate) -> Predicate:
+    """AND, with the obvious simplified."""
+    kept: list[Predicate] = []
+    for arg in args:
+        kept.extend(arg.args if isinstance(arg, And) else [arg])
+    kept = [arg for arg in kept if arg != TRUE]
+    if FALSE in kept:
+        return FALSE
+    return kept[0] if len(kept) == 1 else And(tuple(kept)) if kept else TRUE
+
+
+def disjunction(*args: Predicate) -> Predicate:
+    """OR, with the obvious simplified."""
+    kept: list[Predicate] = []
+    for arg in args:
+        kept.extend(arg.args if isinstance(arg, Or) else [arg])
+    kept = [arg for arg in kept if arg != FALSE]
+    if TRUE in kept:
+        return TRUE
+    return kept[0] if len(kept) == 1 else Or(tuple(kept)) if kept else FALSE
+
+
+def negation(arg: Predicate) -> Predicate:
+    """NOT, with the obvious simplified."""
+    if isinstance(arg, Not):
+        return arg.arg
+    if isinstance(arg, Constant):
+        return Constant(None if arg.value is None else not arg.value)
+    return Not(arg)
+
+
+def column_type(path: Path, schema: Struct) -> DataType | None:
+    """The type at a path, or None if the schema has no such column."""
+    found = schema.find(path) if path else None
+    return found.type if found else None
+
+
+def _subject(expr: Expr, schema: Struct) -> tuple[Path, DataType, tuple[DataType, ...]] | None:
+    """A column under casts: its path, its type and the types it is cast to, innermost first."""
+    chain: list[DataType] = []
+    while isinstance(expr, Call) and expr.name == "CAST" and expr.type is not None:
+        chain.insert(0, expr.type)
+        expr = expr.args[0]
+    if not isinstance(expr, Column):
+        return None
+    found = column_type(expr.path, schema)
+    return (expr.path, found, tuple(chain)) if found is not None else None
+
+
+def _opaque(name: str, *exprs: Expr) -> Opaque:
+    columns: set[Path] = set()
+    searches: list[Search] = []
+    waiting = list(exprs)
+    name = next((expr.name for expr in exprs if isinstance(expr, Call)), name)
+    while waiting:
+        expr = waiting.pop()
+        if isinstance(expr, Column):
+            columns.add(expr.path)
+        elif isinstance(expr, Call):
+            waiting.extend(expr.args)
+            searches.extend(search_of(expr))
+    return Opaque(name, frozenset(columns), tuple(searches))
+
+
+def _compare(node: Compare, schema: Struct) -> Predicate:
+    op, left, right = node.op, node.left, node.right
+    if isinstance(left, Literal) and not isinstance(right, Literal):
+        op, left, right = _FLIPPED[op], right, left
+    subject = _subject(left, schema)
+    if subject is None or not isinstance(right, Literal):
+        return _opaque(op, node.left, node.right)
+    path, kind, chain = subject
+    if right.value is None:
+        if op != "<=>":
+            return UNKNOWN
+        return Missing(path, kind) if _total(kind, chain) else _opaque(op, left)
+    test = _test("=" if op == "<=>" else op, path, kind, chain, right)
+    if test is None:
+        return _opaque(op, left)
+    return conjunction(Not(Missing(path, kind)), test) if op == "<=>" else test
+
+
+def _total(kind: DataType, chain: tuple[DataType, ...]) -> bool:
+    """Whether the casts give a value for every value (so that null means null)."""
+    if not chain:
+        return True
+    domain = domain_of(kind)
+    if domain is None or any(domain_of(k) is None and not is_floating(k) for k in chain):
+        return kind_of(kind) == "float" and [kind_of(k) for k in chain] == ["double"]
+    return all(is_floating(k) for k in chain) or bool(
+        solve("<=", kind, chain, 0, chain[-1]) if not is_floating(chain[-1]) else True
+    )
+
+
+def _test(
+    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
+) -> Predicate | None:
+    """`cast(column) op literal` for a literal that is not null; None when not expressible."""
+    if domain_of(kind) is not None:
+        return _domain_test(op, path, kind, chain, literal)
+    if is_plain_string(kind) and all(is_plain_string(k) for k in (*chain, literal.type)):
+        # char(n) pads: leave that to Spark
+        padded = any(getattr(k, "name", "").startswith("char(") for k in chain)
+        return None if padded else _range(op, path, kind, literal.value)
+    if is_floating(kind):
+        return _floating_test(op, path, kind, chain, literal)
+    if chain or kind_of(kind) != kind_of(literal.type):
+        return None
+    if kind_of(kind) == "boolean":
+        hits = tuple(v for v in (False, True) if _holds(op, v, literal.value))
+        return OneOf(path, kind, hits)
+    return _range(op, path, kind, literal.value) if kind_of(kind) == "binary" else None
+
+
+def _holds(op: str, left: Any, right: Any) -> bool:
+    return bool(
+        {
+            "=": left == right,
+            "<": left < right,
+            "<=": left <= right,
+            ">": left > right,
+            ">=": left >= right,
+        }[op]
+    )
+
+
+def _domain_test(
+    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
+) -> Predicate | None:
+    domain = domain_of(kind)
+    solved = solve(op, kind, chain, literal.value, literal.type)
+    if domain is None or solved is None:
+        return None
+    low, high = solved
+    if low > high:
+        return OneOf(path, kind, ())
+    if low == high:
+        return OneOf(path, kind, (domain.value(low),))
+    lower = None if low <= domain.low else Bound(domain.value(low), inclusive=True)
+    upper = None if high >= domain.high else Bound(domain.value(high), inclusive=True)
+    return Range(path, kind, lower, upper)
+
+
+def _floating_test(
+    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
+) -> Predicate | None:
+    if not is_floating(literal.type):
+        return None
+    wide = [kind_of(kind), *(kind_of(k) for k in chain)]
+    if wide not in (["float"], ["double"], ["float", "double"]) or wide[-1] != kind_of(
+        literal.type
+    ):
+        return None
+    value = literal.value
+    if wide[0] == "float":
+        narrowed = narrow_float(op, value)
+        if narrowed is None:
+            return OneOf(path, kind, ())
+        op, value = narrowed
+    return _range(op, path, kind, value)
+
+
+def _range(op: str, path: Path, kind: DataType, value: Any) -> Predicate:
+    if op == "=":
+        return OneOf(path, kind, (value,))
+    bound = Bound(value, inclusive=op in ("<=", ">="))
+    if op in ("<", "<="):
+        return Range(path, kind, None, bound)
+    return Range(path, kind, bound, None)
+
+
+def _in(node: In, schema: Struct) -> Predicate:
+    subject = _subject(node.value, schema)
+    if subject is None or not all(isinstance(item, Literal) for item in node.items):
+        return _opaque("IN", node.value, *node.items)
+    path, kind, chain = subject
+    if not node.items:
+        return FALSE
+    literals = [item for item in node.items if isinstance(item, Literal)]
+    or_null = any(item.value is None for item in literals)
+    values: list[Any] = []
+    ranges: list[Predicate] = []
+    for item in literals:
+        if item.value is None:
+            continue
+        test = _test("=", path, kind, chain, item)
+        if test is None:
+            return _opaque("IN", node.value)
+        if isinstance(test, OneOf):
+            values.extend(test.values)
+        else:
+            ranges.append(test)
+    unique = tuple({order_key(v): v for v in values}.values())
+    listed = OneOf(path, kind, unique, or_null)
+    return disjunction(listed, *ranges) if ranges else listed
+
+
+def _is_null(expr: Expr, schema: Struct) -> Predicate:
+    if isinstance(expr, Literal):
+        return Constant(expr.value is None)
+    subject = _subject(expr, schema)
+    if subject is None or not _total(subject[1], subject[2]):
+        return _opaque("IS_NULL", expr)
+    return Missing(subject[0], subject[1])
+
+
+def _text_test(node: TextTest, schema: Struct) -> Predicate:  # noqa: PLR0911
+    subject = _subject(node.value, schema)
+    pattern = node.pattern
+    if subject is None or not isinstance(pattern, Literal):
+        return _opaque(node.kind, node.value, node.pattern)
+    path, kind, chain = subject
+    if pattern.value is None:
+        return UNKNOWN
+    if chain or not is_plain_string(kind) or not is_plain_string(pattern.type):
+        return _opaque(node.kind, node.value)
+    if node.kind != "like":
+        return TextMatch(path, kind, node.kind, pattern.value)
+    simple = simplify_like(pattern.value, node.escape)
+    if simple is None:
+        return _opaque("LIKE", node.value)
+    if simple[0] == "equals":
+        return OneOf(path, kind, (simple[1],))
+    return TextMatch(path, kind, *simple)
+
+
+def _array_contains(node: ArrayContains, schema: Struct) -> Predicate:
+    subject = _subject(node.array, schema)
+    item = node.item
+    if subject is None or subject[2] or not isinstance(item, Literal):
+        return _opaque("ARRAY_CONTAINS", node.array, node.item)
+    path, kind, _ = subject
+    if item.value is None:
+        return UNKNOWN
+    if not isinstance(kind, Array) or kind_of(kind.element) != kind_of(item.type):
+        return _opaque("ARRAY_CONTAINS", node.array)
+    value = to_float32(item.value) if kind_of(kind.element) == "float" else item.value
+    if kind_of(kind.element) == "decimal" and kind.element != item.type:
+        return _opaque("ARRAY_CONTAINS", node.array)
+    return HasElement(path, kind, value)

@@ -1,0 +1,170 @@
+"""Comparisons through casts, solved for the bare column.
+
+Columns whose values are whole numbers inside (integers, decimals, dates, times, intervals) form an
+ordered domain; a cast that keeps the order maps an interval of results back to an interval of the
+domain, found exactly. So `CAST(long_column AS DOUBLE) > 1e18` becomes a plain bound on the column.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal as Number
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of, order_key, to_float32
+from indextables.model.types import DataType, Decimal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DAY_MICROS = 86_400_000_000
+_BITS = {**INTEGRAL_BITS, "date": 32, "timestamp": 64, "timestamp_ntz": 64, "day_time": 64}
+_BITS["year_month"] = 32
+_FLOAT_SOURCE_BITS = 32
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The whole numbers a column's values are made of; `scale` shifts them to decimals."""
+
+    low: int
+    high: int
+    scale: int = 0
+    decimal: bool = False
+
+    def value(self, number: int) -> Any:
+        """The column value of a number of the domain."""
+        if not self.decimal:
+            return number
+        digits = tuple(int(d) for d in str(abs(number)))
+        return Number((int(number < 0), digits, -self.scale))
+
+
+def domain_of(column_type: DataType) -> Domain | None:
+    """The domain of a type, if its values are whole numbers inside."""
+    if isinstance(column_type, Decimal):
+        most = 10**column_type.precision - 1
+        return Domain(-most, most, column_type.scale, decimal=True)
+    bits = _BITS.get(kind_of(column_type))
+    return Domain(-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if bits else None
+
+
+def solve(
+    op: str, source: DataType, chain: tuple[DataType, ...], value: Any, value_type: DataType
+) -> tuple[int, int] | None:
+    """The interval of the domain on which `cast(x) op value` holds; empty when low > high.
+
+    None when a cast of the chain (innermost first) does not keep the order exactly.
+    """
+    domain = domain_of(source)
+    if domain is None:
+        return None
+    if _is_number(source) and all(_keeps_number(a, b) for a, b in _steps(source, chain)):
+        split = _split_numeric(domain, value, value_type)
+    elif not chain and kind_of(source) == kind_of(value_type):
+        split = (value, value + 1)
+    else:
+        split = _split_by_search(domain, source, chain, value, value_type)
+    return None if split is None else _interval(op, domain, *split)
+
+
+def _interval(op: str, domain: Domain, at_least: int, above: int) -> tuple[int, int]:
+    low, high = {
+        "=": (at_least, above - 1),
+        "<": (domain.low, at_least - 1),
+        "<=": (domain.low, above - 1),
+        ">": (above, domain.high),
+        ">=": (at_least, domain.high),
+    }[op]
+    return max(low, domain.low), min(high, domain.high)
+
+
+def _steps(source: DataType, chain: tuple[DataType, ...]) -> list[tuple[DataType, DataType]]:
+    return list(zip((source, *chain), chain, strict=False))
+
+
+def _is_number(kind: DataType) -> bool:
+    return isinstance(kind, Decimal) or kind_of(kind) in INTEGRAL_BITS
+
+
+def _keeps_number(source: DataType, target: DataType) -> bool:
+    inner, outer = domain_of(source), domain_of(target)
+    if inner is None or outer is None or not (_is_number(source) and _is_number(target)):
+        return False
+    whole_inner = inner.high // 10**inner.scale
+    whole_outer = outer.high // 10**outer.scale
+    return outer.scale >= inner.scale and whole_outer >= whole_inner
+
+
+def _split_numeric(domain: Domain, value: Any, value_type: DataType) -> tuple[int, int] | None:
+    """Where the numbers not below and above `value` begin."""
+    if not _is_number(value_type):
+        return None
+    exact = Fraction(value) * 10**domain.scale
+    return math.ceil(exact), math.floor(exact) + 1
+
+
+def _split_by_search(
+    domain: Domain,
+    source: DataType,
+    chain: tuple[DataType, ...],
+    value: Any,
+    value_type: DataType,
+) -> tuple[int, int] | None:
+    function = _monotone(source, chain)
+    if function is None or kind_of(chain[-1]) != kind_of(value_type):
+        return None
+    key = order_key(value)
+    return (
+        _first(domain, lambda x: function(x) >= key),
+        _first(domain, lambda x: function(x) > key),
+    )
+
+
+def _monotone(source: DataType, chain: tuple[DataType, ...]) -> Callable[[int], Any] | None:
+    kinds = [kind_of(step) for step in (source, *chain)]
+    if kinds == ["date", "timestamp_ntz"]:
+        return lambda x: x * DAY_MICROS
+    if kinds == ["timestamp_ntz", "date"]:
+        return lambda x: x // DAY_MICROS
+    widening = _steps(source, chain[:-1])
+    if any(k not in INTEGRAL_BITS for k in kinds[:-1]) or not all(
+        _keeps_number(a, b) for a, b in widening
+    ):
+        return None
+    if kinds[-1] == "double":
+        return lambda x: order_key(float(x))
+    if kinds[-1] == "float" and INTEGRAL_BITS[kinds[-2]] <= _FLOAT_SOURCE_BITS:
+        return lambda x: order_key(to_float32(float(x)))
+    return None
+
+
+def _first(domain: Domain, holds: Callable[[int], bool]) -> int:
+    """The least number for which a monotone condition holds; one past the end if for none."""
+    low, high = domain.low, domain.high + 1
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def narrow_float(op: str, value: float) -> tuple[str, float] | None:
+    """`CAST(x AS DOUBLE) op value` for a `float` x, as a comparison with a float; None: never."""
+    nearest = to_float32(value)
+    if math.isnan(value) or nearest == value:
+        return op, nearest
+    if op == "=":
+        return None
+    if nearest < value:
+        return ("<=" if op in ("<", "<=") else ">"), nearest
+    return ("<" if op in ("<", "<=") else ">="), nearest
+
+
+def is_floating(kind: DataType) -> bool:
+    """Whether a type is `float` or `double`."""
+    return kind_of(kind) in FLOATING

@@ -1,0 +1,155 @@
+"""Predicates over Arrow columns, whole columns at a time, in SQL's three-valued logic.
+
+Used where all values are at hand: partition values of splits. The result has null where the
+predicate is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.expr.predicate import (
+    And,
+    Constant,
+    Missing,
+    Not,
+    OneOf,
+    Or,
+    Path,
+    Predicate,
+    Range,
+    TextMatch,
+)
+from indextables.expr.regexes import translate_regex
+from indextables.expr.values import FLOATING, kind_of
+from indextables.model.types import DataType
+
+Values = Mapping[Path, pa.Array]
+
+
+def evaluate(predicate: Predicate, values: Values, rows: int) -> pa.Array | None:
+    """Truth per row of a bound predicate; None when some part of it cannot be evaluated here."""
+    if isinstance(predicate, And | Or):
+        parts = [evaluate(arg, values, rows) for arg in predicate.args]
+        if any(part is None for part in parts):
+            return None
+        join = pc.and_kleene if isinstance(predicate, And) else pc.or_kleene
+        result = constant(isinstance(predicate, And), rows)
+        for part in parts:
+            result = join(result, part)
+        return result
+    if isinstance(predicate, Not):
+        inner = evaluate(predicate.arg, values, rows)
+        return None if inner is None else pc.invert(inner)
+    if isinstance(predicate, Constant):
+        return constant(predicate.value, rows)
+    return evaluate_leaf(predicate, values)
+
+
+def constant(value: bool | None, rows: int) -> pa.Array:  # noqa: FBT001
+    """The same truth in every row."""
+    return pa.repeat(pa.scalar(value, pa.bool_()), rows)
+
+
+def evaluate_leaf(leaf: Predicate, values: Values) -> pa.Array | None:
+    """Truth per row of one test; None when its column is not at hand or only Spark can tell."""
+    if not isinstance(leaf, Range | OneOf | TextMatch | Missing):
+        return None
+    column = values.get(leaf.path)
+    if column is None:
+        return None
+    if isinstance(leaf, Missing):
+        # NaN is a value
+        return pc.is_null(column, nan_is_null=False)
+    if isinstance(leaf, OneOf):
+        return _one_of(leaf, column)
+    if isinstance(leaf, Range):
+        return _range(leaf, column)
+    return _text(leaf, column)
+
+
+def to_scalar(value: Any, column_type: DataType) -> pa.Scalar:
+    """A literal as an Arrow scalar of its column's type."""
+    arrow = column_type.to_arrow()
+    if pa.types.is_date32(arrow):
+        return pa.scalar(value, pa.int32()).cast(arrow)
+    if pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow):
+        return pa.scalar(value, pa.int64()).cast(arrow)
+    return pa.scalar(value, arrow)
+
+
+def _one_of(leaf: OneOf, column: pa.Array) -> pa.Array:
+    scalars = [to_scalar(value, leaf.type) for value in leaf.values]
+    if kind_of(leaf.type) in FLOATING:
+        # NaN equals itself and -0.0 equals 0.0 here, unlike in Arrow's membership test
+        hit = constant(value=False, rows=len(column))
+        for scalar in scalars:
+            hit = pc.or_(hit, _is(column, scalar))
+    else:
+        hit = pc.is_in(column, pa.array([s.as_py() for s in scalars], leaf.type.to_arrow()))
+    hit = pc.if_else(pc.is_null(column), pa.scalar(None, pa.bool_()), hit)
+    if leaf.or_null:
+        hit = pc.if_else(hit, hit, pa.scalar(None, pa.bool_()))
+    return hit
+
+
+def _is(column: pa.Array, scalar: pa.Scalar) -> pa.Array:
+    if pc.is_nan(scalar).as_py():
+        return pc.is_nan(column)
+    return pc.equal(column, scalar)
+
+
+def _range(leaf: Range, column: pa.Array) -> pa.Array:
+    floating = kind_of(leaf.type) in FLOATING
+    result = pc.if_else(
+        pc.is_null(column), pa.scalar(None, pa.bool_()), pa.scalar(value=True, type=pa.bool_())
+    )
+    for side, bound in (("lower", leaf.lower), ("upper", leaf.upper)):
+        if bound is None:
+            continue
+        scalar = to_scalar(bound.value, leaf.type)
+        compare = _FLOAT_COMPARE if floating else _COMPARE
+        result = pc.and_(result, compare[side, bound.inclusive](column, scalar))
+    return result
+
+
+def _above(column: pa.Array, scalar: pa.Scalar) -> pa.Array:
+    """Greater in Spark's order, where NaN is the greatest."""
+    if pc.is_nan(scalar).as_py():
+        return pc.if_else(pc.is_null(column), pa.scalar(None, pa.bool_()), False)  # noqa: FBT003
+    return pc.or_(pc.is_nan(column), pc.greater(column, scalar))
+
+
+def _at_least(column: pa.Array, scalar: pa.Scalar) -> pa.Array:
+    return pc.or_(_above(column, scalar), _is(column, scalar))
+
+
+_COMPARE = {
+    ("lower", True): pc.greater_equal,
+    ("lower", False): pc.greater,
+    ("upper", True): pc.less_equal,
+    ("upper", False): pc.less,
+}
+_FLOAT_COMPARE = {
+    ("lower", True): _at_least,
+    ("lower", False): _above,
+    ("upper", True): lambda column, scalar: pc.invert(_above(column, scalar)),
+    ("upper", False): lambda column, scalar: pc.invert(_at_least(column, scalar)),
+}
+
+
+def _text(leaf: TextMatch, column: pa.Array) -> pa.Array | None:
+    if leaf.kind == "prefix":
+        return pc.starts_with(column, leaf.pattern)
+    if leaf.kind == "suffix":
+        return pc.ends_with(column, leaf.pattern)
+    if leaf.kind == "contains":
+        return pc.match_substring(column, leaf.pattern)
+    if leaf.kind == "like":
+        return pc.match_like(column, leaf.pattern)
+    pattern = translate_regex(leaf.pattern)
+    return None if pattern is None else pc.match_substring_regex(column, pattern)

@@ -1,0 +1,57 @@
+"""LIKE patterns, taken apart as Spark does."""
+
+from __future__ import annotations
+
+ANY = "%"
+ONE = "_"
+
+
+def simplify_like(pattern: str, escape: str) -> tuple[str, str] | None:
+    """A LIKE pattern as (kind, text): equals, prefix, suffix, contains, or like with backslashes.
+
+    None when Spark itself refuses the pattern, so that it can say so.
+    """
+    parts = _parts(pattern, escape)
+    if parts is None:
+        return None
+    wild = [index for index, (_, special) in enumerate(parts) if special]
+    text = "".join(char for char, special in parts if not special)
+    if not wild:
+        return "equals", text
+    if all(parts[index][0] == ANY for index in wild):
+        ends = _collapse_ends(parts, wild)
+        if ends is not None:
+            return ends, text
+    return "like", "".join(_written(char, special) for char, special in parts)
+
+
+def _parts(pattern: str, escape: str) -> list[tuple[str, bool]] | None:
+    parts: list[tuple[str, bool]] = []
+    chars = iter(pattern)
+    for char in chars:
+        if char == escape:
+            following = next(chars, None)
+            if following is None or following not in (ANY, ONE, escape):
+                return None
+            parts.append((following, False))
+        else:
+            parts.append((char, char in (ANY, ONE)))
+    return parts
+
+
+def _collapse_ends(parts: list[tuple[str, bool]], wild: list[int]) -> str | None:
+    """The simple kind of a pattern whose `%` stand only at its ends."""
+    first = next((i for i, (_, special) in enumerate(parts) if not special), len(parts))
+    last = next((i for i in reversed(range(len(parts))) if not parts[i][1]), -1)
+    if any(first < index < last for index in wild):
+        return None
+    if last < 0:
+        return "contains"
+    leading, trailing = first > 0, last < len(parts) - 1
+    if leading and trailing:
+        return "contains"
+    return "suffix" if leading else "prefix"
+
+
+def _written(char: str, special: bool) -> str:  # noqa: FBT001
+    return char if special or char not in (ANY, ONE, "\\") else "\\" + char

@@ -1,0 +1,97 @@
+"""Values of literals: how they look in JSON, in Python, and in which order Spark puts them.
+
+In Python a date is its day number, a timestamp its microseconds, an interval its microseconds or
+months: the numbers the engine compares. Decimals are `decimal.Decimal`, binary is `bytes`.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import struct
+from decimal import Decimal as Number
+from typing import Any
+
+from indextables.model.types import Array, Atomic, DataType, Decimal, Struct
+
+INTEGRAL_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+FLOATING = ("float", "double")
+
+
+def kind_of(column_type: DataType) -> str:
+    """The one word that decides how values of a type behave."""
+    if isinstance(column_type, Atomic):
+        return column_type.kind
+    if isinstance(column_type, Decimal):
+        return "decimal"
+    if isinstance(column_type, Struct):
+        return "struct"
+    return "array" if isinstance(column_type, Array) else "map"
+
+
+def is_plain_string(column_type: DataType) -> bool:
+    """Whether text of this type is compared by its bytes, not by a collation."""
+    if not isinstance(column_type, Atomic) or column_type.kind != "string":
+        return False
+    return not column_type.name.startswith("string collate ") or column_type.name.endswith(
+        " UTF8_BINARY"
+    )
+
+
+def decode(value: Any, column_type: DataType) -> Any:
+    """The Python value of a JSON value of this type."""
+    if value is None:
+        return None
+    kind = kind_of(column_type)
+    if kind in FLOATING:
+        number = float(value)
+        return to_float32(number) if kind == "float" else number
+    if kind == "decimal":
+        return Number(str(value))
+    if kind == "binary":
+        return base64.b64decode(value)
+    if isinstance(column_type, Array):
+        return [decode(item, column_type.element) for item in value]
+    return value
+
+
+def encode(value: Any, column_type: DataType) -> Any:
+    """The JSON value the engine understands for a Python value of this type."""
+    kind = kind_of(column_type)
+    if kind in FLOATING:
+        return encode_float(float(value))
+    if kind == "decimal":
+        return format(value, "f")
+    if kind == "binary":
+        return base64.b64encode(value).decode("ascii")
+    return value
+
+
+def encode_float(value: float) -> float | str:
+    """JSON has no words for the special numbers: spell them as Java does."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def to_float32(value: float) -> float:
+    """The nearest value a Spark `float` can hold."""
+    try:
+        rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded
+
+
+def order_key(value: Any) -> Any:
+    """A key that sorts values of one type as Spark does: NaN last, -0.0 equal to 0.0."""
+    if isinstance(value, float):
+        return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
+    return value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether Spark calls two values of one type equal."""
+    return bool(order_key(left) == order_key(right))

@@ -1,0 +1,1 @@
+"""Planning: pure functions from a snapshot, predicates and settings to plan values."""

@@ -1,0 +1,226 @@
+"""Which aggregations the index answers: the engine's request and the columns that come back.
+
+Results are partial, one set of rows per split; Spark (or the planner) merges them by summing counts
+and sums and by taking the least minimum and the greatest maximum. Partition columns are constants
+of a split: the engine never sees them, they are put in from the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from indextables.expr.predicate import Column, Expr, parse_expression
+from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
+from indextables.model.types import DataType, Decimal
+from indextables.plan.buckets import plan_bucket
+from indextables.plan.columns import ColumnInfo, Columns, field_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+LONG, DOUBLE = pa.int64(), pa.float64()
+# a sum has ten digits more than its values; beyond this it could overflow
+_MAX_SUM_PRECISION = 28
+_MAX_SPARK_PRECISION = 38
+_UNORDERED = ("struct", "array", "map", "void")
+
+
+@dataclass(frozen=True)
+class Output:
+    """One result column: from the engine (`index` counts its columns), or of a partition column.
+
+    `source` is engine, partition (the value), partition_count or partition_sum.
+    """
+
+    field: pa.Field
+    source: str
+    index: int = -1
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class AggregatePlan:
+    """`request` and `engine_schema` go to the engine; `outputs` put the result together.
+
+    `keys` is how many outputs are group keys; `rows_index` is the engine's row count, if asked.
+    """
+
+    request: Mapping[str, Any]
+    engine_schema: pa.Schema
+    outputs: tuple[Output, ...]
+    keys: int
+    merges: tuple[str, ...]
+    rows_index: int = -1
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of partial results: group keys, then functions."""
+        return pa.schema([output.field for output in self.outputs])
+
+    @property
+    def from_log(self) -> bool:
+        """Whether partition values and row counts of the log say it all."""
+        return all(
+            output.source != "engine" or output.index == self.rows_index for output in self.outputs
+        )
+
+
+@dataclass
+class _Builder:
+    """Collects what the engine is asked for while outputs are planned."""
+
+    groups: list[dict[str, Any]]
+    group_fields: list[pa.Field]
+    functions: list[dict[str, Any]]
+    function_fields: list[pa.Field]
+
+    def ask(self, function: dict[str, Any], kind: pa.DataType) -> int:
+        """The position of a function among the engine's functions, asked for once."""
+        if function not in self.functions:
+            self.functions.append(function)
+            self.function_fields.append(pa.field(f"f{len(self.functions)}", kind))
+        return self.functions.index(function)
+
+
+def plan_aggregation(
+    request: Mapping[str, Any], columns: Columns, *, ansi: bool = False
+) -> AggregatePlan | None:
+    """The plan for `{"aggregates": [..], "group_by": [..]}` as the hooks write it.
+
+    None when some part of it is not for the index; Spark then aggregates the rows itself.
+    """
+    builder = _Builder([], [], [], [])
+    keys: list[Output] = []
+    for position, value in enumerate(request.get("group_by", [])):
+        key = _key(parse_expression(value), columns, builder, f"group_col_{position}")
+        if key is None:
+            return None
+        keys.append(key)
+    results: list[Output] = []
+    merges: list[str] = []
+    for position, value in enumerate(request.get("aggregates", [])):
+        planned = _function(value, columns, builder, f"agg_func_{position}")
+        if planned is None:
+            return None
+        output, merge = planned
+        results.append(output)
+        merges.append(merge)
+    return _assemble(builder, keys, results, merges, ansi=ansi)
+
+
+def _assemble(
+    builder: _Builder,
+    keys: Sequence[Output],
+    results: Sequence[Output],
+    merges: Sequence[str],
+    *,
+    ansi: bool,
+) -> AggregatePlan:
+    shift = len(builder.groups)
+    needs_rows = any(output.source.startswith("partition") for output in (*keys, *results))
+    rows = -1
+    if needs_rows or {"op": "count_star"} in builder.functions:
+        rows = shift + builder.ask({"op": "count_star"}, LONG)
+    moved = [
+        Output(output.field, output.source, output.index + shift, output.column)
+        if output.source == "engine"
+        else output
+        for output in results
+    ]
+    return AggregatePlan(
+        request={"group_by": builder.groups, "functions": builder.functions, "ansi": ansi},
+        engine_schema=pa.schema([*builder.group_fields, *builder.function_fields]),
+        outputs=(*keys, *moved),
+        keys=len(keys),
+        merges=tuple(merges),
+        rows_index=rows,
+    )
+
+
+def _key(expr: Expr, columns: Columns, builder: _Builder, name: str) -> Output | None:
+    if not isinstance(expr, Column):
+        bucket = plan_bucket(expr, columns)
+        if bucket is None:
+            return None
+        group, kind = bucket
+    else:
+        info = columns.at(expr.path)
+        found = columns.schema.find(expr.path)
+        if info is None or found is None:
+            return None
+        kind = found.type.to_arrow()
+        if info.partition:
+            return Output(pa.field(name, kind), "partition", column=info.name)
+        if not _columnar(info, expr, columns):
+            return None
+        group = {"field": field_name(expr.path)}
+    builder.groups.append(group)
+    builder.group_fields.append(pa.field(f"k{len(builder.groups)}", kind))
+    return Output(pa.field(name, kind), "engine", index=len(builder.groups) - 1)
+
+
+def _columnar(info: ColumnInfo, expr: Column, columns: Columns) -> bool:
+    """Whether whole values are at hand column by column."""
+    return info.fast and columns.comparable(expr.path)
+
+
+def _function(  # noqa: PLR0911
+    value: Mapping[str, Any], columns: Columns, builder: _Builder, name: str
+) -> tuple[Output, str] | None:
+    op = str(value.get("agg"))
+    if op == "COUNT_STAR":
+        index = builder.ask({"op": "count_star"}, LONG)
+        return Output(pa.field(name, LONG), "engine", index), "sum"
+    arg = parse_expression(value["args"][0]) if value.get("args") else None
+    if value.get("distinct") or len(value.get("args", [])) != 1 or not isinstance(arg, Column):
+        return None
+    info, found = columns.at(arg.path), columns.schema.find(arg.path)
+    if info is None or found is None or op not in _RESULTS:
+        return None
+    kind = _RESULTS[op](found.type)
+    if kind is None:
+        return None
+    field = pa.field(name, kind)
+    merge = _MERGES[op]
+    if info.partition:
+        return Output(field, _PARTITION_SOURCES[op], column=info.name), merge
+    if op == "COUNT":
+        countable = len(arg.path) == 1 or columns.comparable(arg.path)
+    else:
+        countable = _columnar(info, arg, columns) and info.role != "ip"
+    if not countable:
+        return None
+    index = builder.ask({"op": op.lower(), "field": field_name(arg.path)}, kind)
+    return Output(field, "engine", index), merge
+
+
+def _sum_type(kind: DataType) -> pa.DataType | None:
+    if kind_of(kind) in INTEGRAL_BITS:
+        return LONG
+    if kind_of(kind) in FLOATING:
+        return DOUBLE
+    if isinstance(kind, Decimal) and kind.precision <= _MAX_SUM_PRECISION:
+        return pa.decimal128(min(kind.precision + 10, _MAX_SPARK_PRECISION), kind.scale)
+    return None
+
+
+def _extreme_type(kind: DataType) -> pa.DataType | None:
+    return None if kind_of(kind) in (*_UNORDERED, "binary") else kind.to_arrow()
+
+
+_RESULTS = {
+    "COUNT": lambda _: LONG,
+    "SUM": _sum_type,
+    "MIN": _extreme_type,
+    "MAX": _extreme_type,
+}
+_MERGES = {"COUNT": "sum", "SUM": "sum", "MIN": "min", "MAX": "max"}
+_PARTITION_SOURCES = {
+    "COUNT": "partition_count",
+    "SUM": "partition_sum",
+    "MIN": "partition",
+    "MAX": "partition",
+}

@@ -1,0 +1,168 @@
+"""What each column of a table can do: its role in the index, which questions it answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from indextables.expr.values import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from indextables.expr.predicate import Path
+    from indextables.model.types import DataType, Struct
+
+# what of the indexing options a table remembers, in its configuration
+INDEXING_KEY = "indextables.indexing"
+MAPPING_PREFIX = "docMappingSchema."
+# members of structs whose index terms are the values themselves in every writer's splits
+_NESTED_KINDS = frozenset({"string", "boolean", "byte", "short", "integer", "long"})
+
+
+@dataclass(frozen=True)
+class ColumnInfo:
+    """One top-level column. `role` is string, text, json, ip, or auto for all that is not text."""
+
+    name: str
+    type: DataType
+    role: str = "auto"
+    tokenizer: str = "raw"
+    record: str = "basic"
+    partition: bool = False
+    fast: bool = True
+    indexed: bool = True
+    stored: bool = True
+
+    @property
+    def tokenized(self) -> bool:
+        """Whether the index holds words of the value rather than the value."""
+        return self.role == "text" and self.tokenizer != "raw"
+
+    @property
+    def whole(self) -> bool:
+        """Whether the index knows whole values and can compare them."""
+        return not self.tokenized and self.role != "json" and (self.fast or self.indexed)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """All columns of a table, by name."""
+
+    schema: Struct
+    infos: tuple[ColumnInfo, ...]
+
+    def get(self, name: str) -> ColumnInfo | None:
+        """The column of exactly this name."""
+        return next((info for info in self.infos if info.name == name), None)
+
+    def at(self, path: Path) -> ColumnInfo | None:
+        """The column a path leads into."""
+        return self.get(path[0]) if path else None
+
+    @property
+    def partition_names(self) -> tuple[str, ...]:
+        """Partition columns, in schema order."""
+        return tuple(info.name for info in self.infos if info.partition)
+
+    @property
+    def searchable(self) -> tuple[ColumnInfo, ...]:
+        """Columns a search over all fields looks at."""
+        return tuple(info for info in self.infos if info.indexed and not info.partition)
+
+    def comparable(self, path: Path) -> bool:
+        """Whether the index compares the values at a path as Spark does."""
+        info = self.at(path)
+        if info is None or not info.whole:
+            return False
+        if len(path) == 1:
+            return kind_of(info.type) not in ("struct", "array", "map")
+        found = self.schema.find(path)
+        plain = not any("." in part for part in path) and self.get(".".join(path)) is None
+        return found is not None and plain and kind_of(found.type) in _NESTED_KINDS
+
+
+def field_name(path: Path) -> str:
+    """A path as the engine writes it."""
+    return ".".join(path)
+
+
+def describe_columns(
+    schema: Struct,
+    partition_columns: Sequence[str] = (),
+    configuration: Mapping[str, str] | None = None,
+    mappings: Iterable[str] = (),
+) -> Columns:
+    """The columns of a table from its metadata.
+
+    Our writer remembers the roles in the configuration. For tables of other writers the document
+    mappings tell: those of the configuration, and `mappings`, texts found in file entries.
+    """
+    configuration = configuration or {}
+    remembered = json.loads(configuration.get(INDEXING_KEY, "{}"))
+    registered = [v for k, v in configuration.items() if k.startswith(MAPPING_PREFIX)]
+    mapped = _merge_mappings([*registered, *mappings])
+    infos = []
+    for field in schema.fields:
+        known = remembered.get(field.name) or mapped.get(field.name) or {}
+        is_partition = field.name in partition_columns
+        known = {} if is_partition else known
+        infos.append(_info(field.name, field.type, known, partition=is_partition))
+    return Columns(schema, tuple(infos))
+
+
+def _info(
+    name: str, column_type: DataType, known: Mapping[str, Any], *, partition: bool
+) -> ColumnInfo:
+    role = str(known.get("role", "string" if kind_of(column_type) == "string" else "auto"))
+    fast_by_nature = role != "text" and kind_of(column_type) != "binary"
+    return ColumnInfo(
+        name=name,
+        type=column_type,
+        role=role,
+        tokenizer=str(known.get("tokenizer", "default" if role == "text" else "raw")),
+        record=str(known.get("record", "position" if role == "text" else "basic")),
+        partition=partition,
+        fast=bool(known.get("fast", fast_by_nature)) and fast_by_nature,
+        indexed=bool(known.get("indexed", True)),
+        stored=bool(known.get("stored", True)),
+    )
+
+
+def _merge_mappings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Roles by column from document mappings; a column tokenized anywhere counts as tokenized."""
+    merged: dict[str, dict[str, Any]] = {}
+    for text in dict.fromkeys(texts):
+        value = json.loads(text)
+        fields = value.get("field_mappings", []) if isinstance(value, dict) else value
+        for field in fields:
+            known = _known(field)
+            before = merged.get(field["name"])
+            if before is not None:
+                known = _weaker(before, known)
+            merged[field["name"]] = known
+    return merged
+
+
+def _known(field: Mapping[str, Any]) -> dict[str, Any]:
+    tokenizer = str(field.get("tokenizer") or "raw")
+    known: dict[str, Any] = {
+        "fast": bool(field.get("fast", True)),
+        "indexed": bool(field.get("indexed", True)),
+        "stored": bool(field.get("stored", True)),
+    }
+    if field.get("type") == "text" and tokenizer != "raw":
+        known |= {"role": "text", "tokenizer": tokenizer, "record": field.get("record", "position")}
+    elif field.get("type") in ("ip", "ip_addr"):
+        known["role"] = "ip"
+    elif field.get("type") in ("object", "json"):
+        known["role"] = "json"
+    return known
+
+
+def _weaker(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**one, **{k: v for k, v in other.items() if k not in one}}
+    for flag in ("fast", "indexed", "stored"):
+        merged[flag] = one[flag] and other[flag]
+    return merged

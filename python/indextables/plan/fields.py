@@ -1,0 +1,170 @@
+"""How columns are indexed when they are written, what the table remembers of it, and appends."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from indextables.config import indexing, log
+from indextables.errors import error
+from indextables.expr.values import kind_of
+from indextables.plan.columns import INDEXING_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from indextables.config.option import Option
+    from indextables.config.settings import Settings
+    from indextables.model.types import Field, Struct
+
+_STATS_KINDS = frozenset(
+    {"byte", "short", "integer", "long", "float", "double", "boolean", "string", "date"}
+    | {"timestamp", "timestamp_ntz", "decimal"}
+)
+_REMEMBERED = ("role", "tokenizer", "record", "token_length", "fast", "stored", "indexed")
+_PER_FIELD: tuple[Option[Any], ...] = (
+    indexing.TYPEMAP,
+    indexing.TOKENIZER,
+    indexing.FIELD_RECORD,
+    indexing.FIELD_TOKEN_LENGTH,
+)
+_LISTS: tuple[Option[tuple[str, ...]], ...] = (
+    indexing.FAST,
+    indexing.NOT_FAST,
+    indexing.STORE_ONLY,
+    indexing.INDEX_ONLY,
+)
+
+
+def plan_fields(
+    schema: Struct,
+    settings: Settings,
+    partition_columns: Sequence[str] = (),
+    configuration: Mapping[str, str] | None = None,
+) -> list[dict[str, Any]]:
+    """The writer's field list for the columns that go into splits, in schema order.
+
+    On an append `configuration` is the table's: what it remembers holds, and an option that says
+    something else is an error.
+    """
+    _check_names(schema, settings)
+    remembered = json.loads((configuration or {}).get(INDEXING_KEY, "{}"))
+    with_stats = _stats_columns(schema, settings, partition_columns)
+    fields = []
+    for field in schema.fields:
+        if field.name in partition_columns:
+            continue
+        planned = _plan_field(field, settings)
+        known = remembered.get(field.name)
+        if known is not None:
+            _check_same(field, planned, known, settings)
+            planned |= known
+        fields.append({"name": field.name, **planned, "stats": field.name in with_stats})
+    return fields
+
+
+def remember_fields(fields: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What a table's configuration keeps of its fields, for appends and for planning."""
+    kept = {
+        field["name"]: {key: field[key] for key in _REMEMBERED if key in field} for field in fields
+    }
+    return {INDEXING_KEY: json.dumps(kept, separators=(",", ":"), ensure_ascii=False)}
+
+
+def _plan_field(field: Field, settings: Settings) -> dict[str, Any]:
+    name = field.name.lower()
+    is_string = kind_of(field.type) == "string"
+    role = settings.per_field(indexing.TYPEMAP).get(name, "string" if is_string else "auto")
+    if not is_string and role != "auto":
+        raise error("INDEXING_BAD_ROLE", column=field.name, type=_type_name(field), role=role)
+    lists = {option.key: _listed(settings, option, name) for option in _LISTS}
+    planned: dict[str, Any] = {
+        "role": role,
+        "fast": _is_fast(field, role, settings, lists),
+        "stored": not lists[indexing.INDEX_ONLY.key],
+        "indexed": not lists[indexing.STORE_ONLY.key],
+    }
+    if role == "text":
+        planned |= {
+            "tokenizer": settings.per_field(indexing.TOKENIZER).get(name, "default"),
+            "record": settings.per_field(indexing.FIELD_RECORD).get(
+                name, settings.get(indexing.RECORD)
+            ),
+            "token_length": settings.per_field(indexing.FIELD_TOKEN_LENGTH).get(
+                name, settings.get(indexing.TOKEN_LENGTH)
+            ),
+        }
+    return planned
+
+
+def _is_fast(field: Field, role: str, settings: Settings, lists: Mapping[str, bool]) -> bool:
+    if role == "text" or kind_of(field.type) == "binary":
+        return False
+    nested = role == "json" or kind_of(field.type) in ("struct", "array", "map")
+    if nested and settings.get(indexing.JSON_MODE) == "minimal":
+        return lists[indexing.FAST.key]
+    return not lists[indexing.NOT_FAST.key]
+
+
+def _listed(settings: Settings, option: Option[tuple[str, ...]], name: str) -> bool:
+    return name in {listed.lower() for listed in settings.get(option)}
+
+
+def _check_names(schema: Struct, settings: Settings) -> None:
+    """Every column an indexing option names must exist."""
+    known = {name.lower() for name in schema.names}
+    named = [(option, column) for option in _PER_FIELD for column in settings.per_field(option)]
+    named += [(option, column) for option in _LISTS for column in settings.get(option)]
+    for option, column in named:
+        if column.lower() not in known:
+            raise error(
+                "INDEXING_UNKNOWN_COLUMN",
+                key=option.full_key,
+                column=column,
+                available=", ".join(schema.names),
+            )
+
+
+def _check_same(
+    field: Field, planned: Mapping[str, Any], known: Mapping[str, Any], settings: Settings
+) -> None:
+    """An option given on append must say what the table says."""
+    name = field.name.lower()
+    given: dict[str, Option[Any]] = {
+        "role": indexing.TYPEMAP,
+        "tokenizer": indexing.TOKENIZER,
+        "record": indexing.FIELD_RECORD,
+        "token_length": indexing.FIELD_TOKEN_LENGTH,
+    }
+    for key, option in given.items():
+        if name in settings.per_field(option) and planned.get(key) != known.get(key):
+            raise error(
+                "INDEXING_CHANGED",
+                column=field.name,
+                existing=known.get(key),
+                given=planned.get(key),
+            )
+
+
+def _stats_columns(
+    schema: Struct, settings: Settings, partition_columns: Sequence[str]
+) -> frozenset[str]:
+    """The columns that get minimum and maximum: the first so many that can have them."""
+    chosen = settings.get(log.STATS_COLUMNS)
+    eligible = [
+        field.name
+        for field in schema.fields
+        if field.name not in partition_columns
+        and kind_of(field.type) in _STATS_KINDS
+        and settings.per_field(indexing.TYPEMAP).get(field.name.lower()) not in ("json", "ip")
+    ]
+    if chosen:
+        wanted = {name.lower() for name in chosen}
+        return frozenset(name for name in eligible if name.lower() in wanted)
+    most = settings.get(log.STATS_NUM_COLUMNS)
+    return frozenset(eligible if most < 0 else eligible[:most])
+
+
+def _type_name(field: Field) -> str:
+    value = field.type.to_json()
+    return value if isinstance(value, str) else str(value["type"])

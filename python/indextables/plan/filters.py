@@ -1,0 +1,293 @@
+"""Which filters the index answers, and the query that answers them.
+
+A filter is `exact` when the engine's rows are Spark's rows, `superset` when the engine only narrows
+and Spark must look again, `no` when the index cannot help. SQL's unknown is resolved here: each
+predicate has a set of rows where it is true and one where it is false, and NOT swaps the two, so
+the engine needs plain set algebra only.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from indextables.expr.binding import bind, conjunction
+from indextables.expr.predicate import (
+    And,
+    Constant,
+    HasElement,
+    Missing,
+    Not,
+    OneOf,
+    Opaque,
+    Or,
+    Predicate,
+    Range,
+    Search,
+    TextMatch,
+    searches_in,
+    walk,
+)
+from indextables.expr.regexes import translate_regex
+from indextables.expr.values import encode, kind_of
+from indextables.model.types import Array
+from indextables.plan.columns import Columns, field_name
+from indextables.plan.search import check_search, refuse
+from indextables.plan.tree import ALL, NONE, Tree, both, complement, either
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+EXACT, SUPERSET, NO = "exact", "superset", "no"
+# longer texts are not in the term dictionary
+_MAX_TERM_BYTES = 65_530
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows as a query, and how well it describes them."""
+
+    tree: Tree
+    grade: str
+
+
+@dataclass(frozen=True)
+class FilterPlan:
+    """What becomes of filters.
+
+    `pushed` has one grade per predicate; `query` is all that is pushed, partition tests included
+    (what a split is asked is in `splits.split_queries`); `pruning` is all of them as one.
+    """
+
+    pushed: tuple[str, ...]
+    query: Tree
+    pruning: Predicate
+    partition_only: bool
+    bound: tuple[Predicate, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether Spark has nothing left to check."""
+        return all(grade == EXACT for grade in self.pushed)
+
+
+def plan_filters(
+    predicates: Sequence[Predicate],
+    columns: Columns,
+    max_unqualified: int = 0,
+    check_query: Callable[[str, list[str]], object] | None = None,
+) -> FilterPlan:
+    """Grade predicates (as parsed) and build the query.
+
+    A search predicate must be answered by the engine alone: an error says why it cannot be.
+    `check_query` parses a search text against default fields and raises what is wrong with it.
+    """
+    bound = [bind(predicate, columns.schema) for predicate in predicates]
+    for predicate in bound:
+        for search in searches_in(predicate):
+            check_search(search, columns, max_unqualified, check_query)
+    parts = [_true(predicate, columns) for predicate in bound]
+    for predicate, part in zip(bound, parts, strict=True):
+        if part.grade != EXACT and searches_in(predicate):
+            raise refuse(predicate, lambda p: _true(p, columns).grade == EXACT)
+    return FilterPlan(
+        tuple(part.grade for part in parts),
+        both([part.tree for part in parts if part.grade != NO]),
+        conjunction(*bound),
+        all(_on_partitions(predicate, columns) for predicate in bound),
+        tuple(bound),
+    )
+
+
+def query_for(plan: FilterPlan, columns: Columns, truths: Mapping[Predicate, bool | None]) -> Tree:
+    """The query of a split for which the truth of its partition tests is known."""
+    parts = [_true(_substitute(predicate, truths), columns) for predicate in plan.bound]
+    return both([part.tree for part in parts if part.grade != NO])
+
+
+def _substitute(predicate: Predicate, truths: Mapping[Predicate, bool | None]) -> Predicate:
+    if predicate in truths:
+        return Constant(truths[predicate])
+    if isinstance(predicate, And | Or):
+        args = tuple(_substitute(arg, truths) for arg in predicate.args)
+        return And(args) if isinstance(predicate, And) else Or(args)
+    if isinstance(predicate, Not):
+        return Not(_substitute(predicate.arg, truths))
+    return predicate
+
+
+def _on_partitions(predicate: Predicate, columns: Columns) -> bool:
+    """Whether a predicate is decided by partition values alone."""
+    for node in walk(predicate):
+        if isinstance(node, Opaque | Search):
+            return False
+        if isinstance(node, Range | OneOf | TextMatch | Missing | HasElement):
+            info = columns.at(node.path)
+            if info is None or not info.partition:
+                return False
+    return True
+
+
+def _true(predicate: Predicate, columns: Columns) -> Part:
+    """The rows for which a predicate is true."""
+    if isinstance(predicate, And):
+        return _all_of([_true(arg, columns) for arg in predicate.args])
+    if isinstance(predicate, Or):
+        return _any_of([_true(arg, columns) for arg in predicate.args])
+    if isinstance(predicate, Not):
+        return _false(predicate.arg, columns)
+    if isinstance(predicate, Constant):
+        return Part(ALL if predicate.value else NONE, EXACT)
+    return _leaf(predicate, columns, wanted=True)
+
+
+def _false(predicate: Predicate, columns: Columns) -> Part:
+    """The rows for which a predicate is false (not: unknown)."""
+    if isinstance(predicate, And):
+        return _any_of([_false(arg, columns) for arg in predicate.args])
+    if isinstance(predicate, Or):
+        return _all_of([_false(arg, columns) for arg in predicate.args])
+    if isinstance(predicate, Not):
+        return _true(predicate.arg, columns)
+    if isinstance(predicate, Constant):
+        return Part(ALL if predicate.value is False else NONE, EXACT)
+    return _leaf(predicate, columns, wanted=False)
+
+
+def _all_of(parts: list[Part]) -> Part:
+    useful = [part for part in parts if part.grade != NO]
+    if not useful and parts:
+        return Part(ALL, NO)
+    tree = both([part.tree for part in useful])
+    exact = len(useful) == len(parts) and all(part.grade == EXACT for part in useful)
+    return Part(tree, EXACT if exact or tree == NONE else SUPERSET)
+
+
+def _any_of(parts: list[Part]) -> Part:
+    if any(part.grade == NO for part in parts):
+        return Part(ALL, NO)
+    exact = all(part.grade == EXACT for part in parts)
+    return Part(either([part.tree for part in parts]), EXACT if exact else SUPERSET)
+
+
+def _leaf(leaf: Predicate, columns: Columns, *, wanted: bool) -> Part:  # noqa: PLR0911
+    if isinstance(leaf, Search):
+        return _search(leaf, wanted=wanted)
+    if isinstance(leaf, Missing):
+        return _missing(leaf, columns, wanted=wanted)
+    if isinstance(leaf, HasElement):
+        return _element(leaf, columns, wanted=wanted)
+    tree = _values(leaf, columns) if isinstance(leaf, Range | OneOf | TextMatch) else None
+    if tree is None or not isinstance(leaf, Range | OneOf | TextMatch):
+        return Part(ALL, NO)
+    if wanted:
+        return Part(tree, EXACT)
+    if isinstance(leaf, OneOf) and leaf.or_null:
+        # not equal to any, but perhaps to the unknown one
+        return Part(NONE, EXACT)
+    present: Tree = {"type": "exists", "field": field_name(leaf.path)}
+    return Part(both([present, complement(tree)]), EXACT)
+
+
+def _search(leaf: Search, *, wanted: bool) -> Part:
+    tree: Tree = {
+        "type": "search",
+        "query": leaf.query,
+        "fields": [field_name(leaf.path)] if leaf.path else [],
+        "mode": leaf.mode,
+    }
+    return Part(tree if wanted else complement(tree), EXACT)
+
+
+def _missing(leaf: Missing, columns: Columns, *, wanted: bool) -> Part:
+    info = columns.at(leaf.path)
+    known = info is not None and (len(leaf.path) == 1 or columns.comparable(leaf.path))
+    if not known:
+        return Part(ALL, NO)
+    present: Tree = {"type": "exists", "field": field_name(leaf.path)}
+    return Part(complement(present) if wanted else present, EXACT)
+
+
+def _element(leaf: HasElement, columns: Columns, *, wanted: bool) -> Part:
+    info = columns.at(leaf.path)
+    kind = leaf.type
+    if info is None or info.partition or len(leaf.path) > 1 or not isinstance(kind, Array):
+        return Part(ALL, NO)
+    if kind_of(kind.element) not in ("string", "boolean", "byte", "short", "integer", "long"):
+        return Part(ALL, NO)
+    field = field_name(leaf.path)
+    hit: Tree = {"type": "term", "field": field, "value": encode(leaf.value, kind.element)}
+    if wanted:
+        return Part(hit, EXACT)
+    absent = both([{"type": "exists", "field": field}, complement(hit)])
+    return Part(absent, SUPERSET if kind.contains_null else EXACT)
+
+
+def _values(leaf: Range | OneOf | TextMatch, columns: Columns) -> Tree | None:
+    """The rows whose value passes the test; None when the index cannot tell."""
+    info = columns.at(leaf.path)
+    if info is None or not columns.comparable(leaf.path):
+        return None
+    field = field_name(leaf.path)
+    if isinstance(leaf, OneOf):
+        return _one_of(leaf, field, info.role)
+    if info.role == "ip":
+        return None
+    if isinstance(leaf, TextMatch):
+        return _text(leaf, field)
+    return _range(leaf, field)
+
+
+def _one_of(leaf: OneOf, field: str, role: str) -> Tree | None:
+    if role == "ip" and not all(_is_canonical_ip(value) for value in leaf.values):
+        return None
+    if any(_too_long(value) for value in leaf.values):
+        return None
+    values = [encode(value, leaf.type) for value in leaf.values]
+    if not values:
+        return NONE
+    if len(values) == 1:
+        return {"type": "term", "field": field, "value": values[0]}
+    return {"type": "set", "field": field, "values": values}
+
+
+def _range(leaf: Range, field: str) -> Tree | None:
+    if leaf.lower is None and leaf.upper is None:
+        return {"type": "exists", "field": field}
+    ends: dict[str, Any] = {}
+    for side, bound in (("lower", leaf.lower), ("upper", leaf.upper)):
+        if bound is not None and _too_long(bound.value):
+            return None
+        ends[side] = bound and {
+            "value": encode(bound.value, leaf.type),
+            "inclusive": bound.inclusive,
+        }
+    return {"type": "range", "field": field, **ends}
+
+
+def _text(leaf: TextMatch, field: str) -> Tree | None:
+    if leaf.kind == "regex":
+        pattern = translate_regex(leaf.pattern)
+        return None if pattern is None else {"type": "regex", "field": field, "pattern": pattern}
+    if leaf.kind == "like":
+        return {"type": "like", "field": field, "pattern": leaf.pattern, "escape": "\\"}
+    if not leaf.pattern:
+        return {"type": "exists", "field": field}
+    return {"type": leaf.kind, "field": field, "value": leaf.pattern}
+
+
+def _too_long(value: Any) -> bool:
+    if isinstance(value, str):
+        value = value.encode("utf-8", "surrogatepass")
+    return isinstance(value, bytes) and len(value) > _MAX_TERM_BYTES
+
+
+def _is_canonical_ip(text: str) -> bool:
+    """Whether a text is what the engine shows for the address it names."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    low_v6 = address.version == 6 and int(address) < 1 << 48  # noqa: PLR2004
+    return str(address) == text and not low_v6

@@ -1,0 +1,145 @@
+"""Partition values: the log keeps them as text, plans compare them by the column's type."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal as Number
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.errors import error
+from indextables.expr.values import kind_of
+from indextables.model.types import DataType, Decimal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from indextables.expr.predicate import Path
+    from indextables.model.types import Struct
+
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICRO = timedelta(microseconds=1)
+
+
+def map_column(maps: pa.ChunkedArray | pa.Array, key: str) -> pa.Array:
+    """The text under one key of a column of maps; null where the key is missing."""
+    if isinstance(maps, pa.ChunkedArray):
+        chunks = [map_column(chunk, key) for chunk in maps.chunks]
+        return pa.concat_arrays(chunks) if chunks else pa.array([], pa.string())
+    # pc.map_lookup goes row by row; a filter of all keys at once is several times faster
+    keys = pa.ListArray.from_arrays(maps.offsets, maps.keys)
+    items = pa.ListArray.from_arrays(maps.offsets, maps.items)
+    hit = pc.equal(keys.flatten(), pa.scalar(key, maps.type.key_type))
+    found = pc.list_parent_indices(keys).filter(hit)
+    rows = pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, found.type), len(maps))), 1)
+    text = items.flatten().filter(hit).take(pc.index_in(rows, found))
+    return pc.if_else(pc.is_null(maps), pa.scalar(None, pa.string()), text.cast(pa.string()))
+
+
+def typed_partition(maps: pa.ChunkedArray | pa.Array, name: str, kind: DataType) -> pa.Array:
+    """A partition column of all splits, in its declared type."""
+    text = map_column(maps, name)
+    text = pc.if_else(pc.equal(text, HIVE_NULL), pa.scalar(None, pa.string()), text)
+    if kind_of(kind) == "string":
+        return text
+    # few distinct values, however many splits
+    encoded = text.dictionary_encode()
+    distinct = [parse_value(t, kind, name) for t in encoded.dictionary.to_pylist()]
+    return typed_array(distinct, kind).take(encoded.indices)
+
+
+def typed_array(values: list[Any], kind: DataType) -> pa.Array:
+    """Python values (in the form of `expr.values`) as an Arrow array of a column type."""
+    arrow = kind.to_arrow()
+    if pa.types.is_date32(arrow):
+        return pa.array(values, pa.int32()).cast(arrow)
+    if pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow):
+        return pa.array(values, pa.int64()).cast(arrow)
+    return pa.array(values, arrow)
+
+
+def parse_value(text: str | None, kind: DataType, column: str) -> Any:
+    """The value a partition text stands for, in the form of `expr.values`."""
+    if text is None or text == HIVE_NULL:
+        return None
+    try:
+        return _PARSERS[kind_of(kind)](text)
+    except (KeyError, ValueError, ArithmeticError) as problem:
+        raise error(
+            "PARTITION_VALUE_INVALID", column=column, value=text, type=kind.to_json()
+        ) from problem
+
+
+def render_value(value: Any, kind: DataType) -> str | None:
+    """The text the log keeps for a partition value; None for null."""
+    if value is None:
+        return None
+    name = kind_of(kind)
+    if name == "boolean":
+        return "true" if value else "false"
+    if name == "date":
+        return (_EPOCH + timedelta(days=value)).date().isoformat()
+    if name in ("timestamp", "timestamp_ntz"):
+        moment = _EPOCH + value * _MICRO
+        text = moment.strftime("%Y-%m-%d %H:%M:%S")
+        return text if not moment.microsecond else f"{text}.{moment.microsecond:06d}".rstrip("0")
+    if name == "decimal" and isinstance(kind, Decimal):
+        return format(Number(value), "f")
+    return _render_float(value) if name in ("float", "double") else str(value)
+
+
+def _render_float(value: float) -> str:
+    if value != value:  # noqa: PLR0124 (NaN)
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(float(value))
+
+
+def _boolean(text: str) -> bool:
+    return {"true": True, "false": False}[text.strip().lower()]
+
+
+def _date(text: str) -> int:
+    return (datetime.fromisoformat(text.strip()).date() - _EPOCH.date()).days
+
+
+def _moment(text: str) -> int:
+    moment = datetime.fromisoformat(text.strip())
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MICRO
+
+
+_PARSERS: dict[str, Any] = {
+    "boolean": _boolean,
+    "byte": int,
+    "short": int,
+    "integer": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "decimal": Number,
+    "string": str,
+    "binary": lambda text: text.encode(),
+    "date": _date,
+    "timestamp": _moment,
+    "timestamp_ntz": _moment,
+    "day_time": int,
+    "year_month": int,
+}
+
+
+def partition_arrays(
+    files: pa.Table, schema: Struct, partition_columns: tuple[str, ...]
+) -> Mapping[Path, pa.Array]:
+    """All partition columns of a snapshot's files, typed, by path."""
+    maps = files.column("partitionValues")
+    arrays: dict[Path, pa.Array] = {}
+    for name in partition_columns:
+        field = schema.get(name)
+        if field is not None:
+            arrays[name,] = typed_partition(maps, name, field.type)
+    return arrays

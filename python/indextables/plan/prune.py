@@ -1,0 +1,174 @@
+"""Which splits can hold a matching row: decided by partition values and by minimum and maximum.
+
+For every split two questions are answered at once: may the predicate be true for some row of it,
+may it be false? NOT swaps them, so any depth of logic is sound. The unknown counts as possible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.expr.binding import bind
+from indextables.expr.evaluate import evaluate_leaf
+from indextables.expr.predicate import (
+    And,
+    Constant,
+    HasElement,
+    Missing,
+    Not,
+    OneOf,
+    Or,
+    Path,
+    Predicate,
+    Range,
+    TextMatch,
+    walk,
+)
+from indextables.plan.partitions import partition_arrays
+from indextables.plan.statistics import Extremes, may_hold, may_not_hold, read_bounds, read_extremes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from indextables.model.types import Struct
+
+_LEAVES = (Range, OneOf, TextMatch, Missing, HasElement)
+
+
+@dataclass(frozen=True)
+class PruneCounters:
+    """How many splits were looked at and why some were left out."""
+
+    considered: int
+    pruned_by_partition: int
+    pruned_by_stats: int
+    kept: int
+
+
+@dataclass(frozen=True)
+class _Possible:
+    """Per split: may the predicate be true, may it be false."""
+
+    true: pa.Array
+    false: pa.Array
+
+
+def prune_splits(
+    files: pa.Table,
+    predicate: Predicate,
+    schema: Struct,
+    partition_columns: tuple[str, ...] = (),
+) -> tuple[pa.Table, PruneCounters]:
+    """The splits that may hold a matching row. The predicate may be bound or as parsed."""
+    bound = bind(predicate, schema)
+    total = files.num_rows
+    used = {node.path for node in walk(bound) if isinstance(node, _LEAVES)}
+    partitioned = tuple(name for name in partition_columns if (name,) in used)
+    by_partition = files
+    if partitioned:
+        values = partition_arrays(files, schema, partitioned)
+        mask = _possible(bound, values, {}, total).true
+        by_partition = _keep(files, mask)
+    kept = _prune_by_stats(by_partition, bound, schema, used, partition_columns)
+    return kept, PruneCounters(
+        total, total - by_partition.num_rows, by_partition.num_rows - kept.num_rows, kept.num_rows
+    )
+
+
+def _prune_by_stats(
+    files: pa.Table,
+    bound: Predicate,
+    schema: Struct,
+    used: set[Path],
+    partition_columns: tuple[str, ...],
+) -> pa.Table:
+    wanted = [path[0] for path in used if len(path) == 1 and path[0] not in partition_columns]
+    if not wanted and not any(isinstance(node, Constant) for node in walk(bound)):
+        return files
+    extremes = read_extremes(files, schema, sorted(wanted))
+    partitioned = tuple(name for name in partition_columns if (name,) in used)
+    values = partition_arrays(files, schema, partitioned)
+    return _keep(files, _possible(bound, values, extremes, files.num_rows).true)
+
+
+def _keep(files: pa.Table, mask: pa.Array) -> pa.Table:
+    return files if pc.all(mask, min_count=0).as_py() else files.filter(mask)
+
+
+def keep_manifest(
+    bounds: Mapping[str, tuple[str | None, str | None]] | None,
+    predicate: Predicate,
+    schema: Struct,
+    partition_columns: tuple[str, ...] = (),
+) -> bool:
+    """Whether a manifest may list a split with a matching row, by its partition bounds.
+
+    A missing bound means unknown. Bounds say nothing about nulls, so those stay possible.
+    """
+    if not bounds:
+        return True
+    bound = bind(predicate, schema)
+    used = {node.path for node in walk(bound) if isinstance(node, _LEAVES)}
+    names = [name for name in partition_columns or bounds if (name,) in used and name in bounds]
+    row = {
+        side: [[(name, bounds[name][at]) for name in names if bounds[name][at] is not None]]
+        for at, side in enumerate(("minValues", "maxValues"))
+    }
+    texts = pa.map_(pa.string(), pa.string())
+    table = pa.table({side: pa.array(maps, texts) for side, maps in row.items()})
+    extremes = read_bounds(table, schema, names)
+    return bool(_possible(bound, {}, extremes, 1).true[0].as_py())
+
+
+def _possible(
+    predicate: Predicate,
+    partitions: Mapping[Path, pa.Array],
+    extremes: Mapping[Path, Extremes],
+    rows: int,
+) -> _Possible:
+    if isinstance(predicate, And | Or):
+        parts = [_possible(arg, partitions, extremes, rows) for arg in predicate.args]
+        is_and = isinstance(predicate, And)
+        return _Possible(
+            _fold([p.true for p in parts], rows, every=is_and),
+            _fold([p.false for p in parts], rows, every=not is_and),
+        )
+    if isinstance(predicate, Not):
+        inner = _possible(predicate.arg, partitions, extremes, rows)
+        return _Possible(inner.false, inner.true)
+    if isinstance(predicate, Constant):
+        return _Possible(_all(predicate.value is True, rows), _all(predicate.value is False, rows))
+    return _leaf(predicate, partitions, extremes, rows)
+
+
+def _leaf(
+    leaf: Predicate,
+    partitions: Mapping[Path, pa.Array],
+    extremes: Mapping[Path, Extremes],
+    rows: int,
+) -> _Possible:
+    truth = evaluate_leaf(leaf, partitions)
+    if truth is not None:
+        return _Possible(
+            pc.fill_null(truth, False),  # noqa: FBT003
+            pc.fill_null(pc.invert(truth), False),  # noqa: FBT003
+        )
+    known = extremes.get(getattr(leaf, "path", ()))
+    if known is None or not isinstance(leaf, Range | OneOf | TextMatch):
+        return _Possible(_all(True, rows), _all(True, rows))  # noqa: FBT003
+    return _Possible(may_hold(leaf, known), may_not_hold(leaf, known))
+
+
+def _fold(parts: list[pa.Array], rows: int, *, every: bool) -> pa.Array:
+    result: Any = _all(every, rows)
+    for part in parts:
+        result = pc.and_(result, part) if every else pc.or_(result, part)
+    return result
+
+
+def _all(value: bool, rows: int) -> pa.Array:  # noqa: FBT001
+    return pa.repeat(pa.scalar(value, pa.bool_()), rows)

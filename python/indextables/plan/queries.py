@@ -1,0 +1,68 @@
+"""What each split is asked: the pushed query with the split's partition values filled in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.expr.evaluate import evaluate_leaf
+from indextables.expr.predicate import Missing, OneOf, Predicate, Range, TextMatch, walk
+from indextables.plan.filters import FilterPlan, query_for
+from indextables.plan.partitions import partition_arrays
+
+if TYPE_CHECKING:
+    from indextables.plan.columns import Columns
+    from indextables.plan.tree import Tree
+
+_UNKNOWN = 2
+
+
+def split_queries(
+    plan: FilterPlan, files: pa.Table, columns: Columns
+) -> tuple[list[Tree], list[int]]:
+    """The distinct queries, and for every split the number of its own.
+
+    Splits differ only in the truth of the tests on partition columns, so there are few queries
+    however many splits there are.
+    """
+    tests = _partition_tests(plan, columns)
+    if not tests:
+        return [query_for(plan, columns, {})], [0] * files.num_rows
+    values = partition_arrays(files, columns.schema, columns.partition_names)
+    code = pa.repeat(pa.scalar(0, pa.int64()), files.num_rows)
+    for test in tests:
+        truth = evaluate_leaf(test, values)
+        assert truth is not None
+        digit = pc.fill_null(truth.cast(pa.int64()), _UNKNOWN)
+        code = pc.add(pc.multiply(code, 3), digit)
+    encoded = code.dictionary_encode()
+    queries = [
+        query_for(plan, columns, dict(zip(tests, _digits(value, len(tests)), strict=True)))
+        for value in encoded.dictionary.to_pylist()
+    ]
+    return queries, encoded.indices.to_pylist()
+
+
+def _partition_tests(plan: FilterPlan, columns: Columns) -> list[Predicate]:
+    found: dict[Predicate, None] = {}
+    for predicate in plan.bound:
+        for node in walk(predicate):
+            if isinstance(node, Range | OneOf | TextMatch | Missing):
+                info = columns.at(node.path)
+                if info is not None and info.partition and columns.comparable(node.path):
+                    found[node] = None
+    # beyond this the code of a split no longer fits a long
+    return list(found)[:_MOST_TESTS]
+
+
+_MOST_TESTS = 39
+
+
+def _digits(code: int, count: int) -> list[bool | None]:
+    digits: list[bool | None] = []
+    for _ in range(count):
+        code, digit = divmod(code, 3)
+        digits.insert(0, None if digit == _UNKNOWN else bool(digit))
+    return digits

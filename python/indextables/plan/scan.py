@@ -1,0 +1,72 @@
+"""The plan of one scan: which splits, asked what, returning which columns, by whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from indextables.plan.aggregates import AggregatePlan
+    from indextables.plan.filters import FilterPlan
+    from indextables.plan.prune import PruneCounters
+    from indextables.plan.topk import Order
+    from indextables.plan.tree import Tree
+
+
+@dataclass(frozen=True)
+class ScanPlan:
+    """All decisions of a scan. `query_of` gives each split of `files` its place in `queries`."""
+
+    files: pa.Table
+    schema: pa.Schema
+    filters: FilterPlan
+    queries: tuple[Tree, ...]
+    query_of: tuple[int, ...]
+    counters: PruneCounters
+    aggregate: AggregatePlan | None = None
+    limit: int | None = None
+    order: Order | None = field(default=None)
+
+    @property
+    def bytes(self) -> int:
+        """Size of the splits that are left."""
+        return int(pc.sum(self.files.column("size")).as_py() or 0)
+
+    @property
+    def answered_by_log(self) -> bool:
+        """Whether no split need be opened: the log knows rows and partition values."""
+        return (
+            self.aggregate is not None
+            and self.aggregate.from_log
+            and self.filters.partition_only
+            and not self.files.column("numRecords").null_count
+        )
+
+
+def answers_itself(plan: ScanPlan, *, max_bytes: int, max_rows: int) -> bool:
+    """Whether the planner answers a scan without a Spark job.
+
+    The result must be bounded (an aggregate without keys, a limit), or be a search for few rows
+    by equality, and the splits to touch small.
+    """
+    if plan.answered_by_log or not plan.files.num_rows:
+        return True
+    if plan.bytes > max_bytes:
+        return False
+    if plan.aggregate is not None:
+        return True
+    if plan.limit is not None:
+        return plan.limit <= max_rows
+    rows = pc.sum(plan.files.column("numRecords")).as_py()
+    return (rows is not None and rows <= max_rows) or any(_selective(q) for q in plan.queries)
+
+
+def _selective(query: Tree) -> bool:
+    """Whether a query names whole values, so that few rows are likely."""
+    if query["type"] == "and":
+        return any(_selective(arg) for arg in query["args"])
+    return query["type"] == "term" and not isinstance(query["value"], bool)

@@ -1,0 +1,135 @@
+"""The rules of search predicates: where they may stand and which columns they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from indextables.errors import IndexTablesError, error
+from indextables.expr.predicate import And, Not, Opaque, Or, Predicate, Search, searches_in
+from indextables.plan.columns import field_name
+
+if TYPE_CHECKING:
+    from indextables.plan.columns import Columns
+
+_NAMES = {"any": "indexquery", "text": "TEXTSEARCH", "exact": "FIELDMATCH"}
+QueryCheck = Callable[[str, list[str]], object]
+
+
+def check_search(
+    search: Search, columns: Columns, max_unqualified: int, check_query: QueryCheck | None
+) -> None:
+    """Raise what is wrong with a search predicate, before any task starts."""
+    if search.path:
+        _check_column(search, columns)
+    else:
+        for info in columns.searchable:
+            _check_kind(search, info.name, tokenized=info.tokenized)
+        few = not max_unqualified or len(columns.searchable) <= max_unqualified
+        if not few and not is_qualified(search.query):
+            raise error(
+                "SEARCH_TOO_MANY_FIELDS", fields=len(columns.searchable), limit=max_unqualified
+            )
+    if check_query is not None:
+        check_query(search.query, [field_name(search.path)] if search.path else [])
+
+
+def _check_column(search: Search, columns: Columns) -> None:
+    info = columns.at(search.path)
+    name = field_name(search.path)
+    if info is None:
+        raise error("SEARCH_UNKNOWN_FIELD", field=name, available=", ".join(columns.schema.names))
+    if info.partition:
+        raise error("SEARCH_NOT_PUSHABLE", reason=f"`{name}` is a partition column, not indexed")
+    if not info.indexed:
+        raise error("SEARCH_NOT_PUSHABLE", reason=f"`{name}` is stored without an index")
+    _check_kind(search, name, tokenized=info.tokenized)
+
+
+def _check_kind(search: Search, name: str, *, tokenized: bool) -> None:
+    if search.mode == "text" and not tokenized:
+        raise error("SEARCH_TEXT_ONLY", field=name)
+    if search.mode == "exact" and tokenized:
+        raise error("SEARCH_EXACT_ONLY", field=name)
+
+
+def refuse(predicate: Predicate, is_exact: Callable[[Predicate], bool]) -> IndexTablesError:
+    """The error for a search that stands where the engine cannot answer it."""
+    culprit = _culprit(predicate, is_exact)
+    search = searches_in(predicate)[0]
+    where = f"`{field_name(search.path)}`" if search.path else "all fields"
+    reason = f"{_NAMES[search.mode]} on {where} stands together with {culprit}"
+    return error("SEARCH_NOT_PUSHABLE", reason=f"{reason}, which only Spark can evaluate")
+
+
+def _culprit(predicate: Predicate, is_exact: Callable[[Predicate], bool]) -> str:
+    if isinstance(predicate, And | Or):
+        for arg in predicate.args:
+            if not is_exact(arg):
+                return _culprit(arg, is_exact)
+    if isinstance(predicate, Not):
+        return _culprit(predicate.arg, is_exact)
+    if isinstance(predicate, Opaque):
+        names = ", ".join(sorted(f"`{field_name(path)}`" for path in predicate.columns))
+        return f"the expression {predicate.name}" + (f" on {names}" if names else "")
+    path = getattr(predicate, "path", ())
+    return f"a test of `{field_name(path)}`" if path else "another condition"
+
+
+def is_qualified(query: str) -> bool:
+    """Whether every term of a search text names its field, as `level:ERROR AND code:(1 OR 2)`.
+
+    Errs on the side of no.
+    """
+    at, pending_field = 0, False
+    while at < len(query):
+        char = query[at]
+        if char.isspace() or char in "+-()":
+            if char == "(" and pending_field:
+                at = _skip_group(query, at)
+                pending_field = False
+                continue
+            at += 1
+            continue
+        end, word = _word(query, at)
+        if pending_field:
+            pending_field = word == "IN" and not query[at:end].startswith('"')
+        elif word in ("AND", "OR", "NOT") or word.startswith("^"):
+            pass
+        elif query[end : end + 1] == ":":
+            pending_field, end = True, end + 1
+        else:
+            return False
+        at = end
+    return not pending_field
+
+
+_CLOSING = {'"': '"', "'": "'", "[": "]}", "{": "]}", "/": "/"}
+
+
+def _word(query: str, start: int) -> tuple[int, str]:
+    """The end and the text of a word, a quoted text or a bracketed range."""
+    closing = _CLOSING.get(query[start])
+    at = start + 1
+    if closing is not None:
+        while at < len(query) and query[at] not in closing:
+            at += 2 if query[at] == "\\" else 1
+        at += 1
+    while at < len(query) and not query[at].isspace() and query[at] not in '():"':
+        at += 2 if query[at] == "\\" else 1
+    return min(at, len(query)), query[start:at]
+
+
+def _skip_group(query: str, start: int) -> int:
+    depth, at = 0, start
+    while at < len(query):
+        if query[at] == "\\":
+            at += 1
+        elif query[at] == '"':
+            at = _word(query, at)[0] - 1
+        elif query[at] in "()":
+            depth += 1 if query[at] == "(" else -1
+            if depth == 0:
+                return at + 1
+        at += 1
+    return at

@@ -1,0 +1,214 @@
+"""Minimum and maximum of splits: from the log's texts to typed columns, and what they rule out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.expr.casts import DAY_MICROS
+from indextables.expr.evaluate import to_scalar
+from indextables.expr.predicate import OneOf, Path, Range, TextMatch
+from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of, order_key
+from indextables.plan.partitions import map_column, typed_partition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from indextables.model.types import DataType, Struct
+
+_WHOLE = r"^-?\d{1,18}$"
+_NUMBER = r"^-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
+# day numbers lie below, microseconds of any other midnight than 1970's above
+_MOST_DAYS = 3_700_000
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Typed minimum and maximum per split, null where unknown.
+
+    `cut` says that a text may be only the beginning of the real maximum: other writers cut long
+    texts without raising them, at a length that is not recorded.
+    """
+
+    type: DataType
+    low: pa.Array
+    high: pa.Array
+    cut: bool
+
+
+def read_extremes(files: pa.Table, schema: Struct, names: Sequence[str]) -> Mapping[Path, Extremes]:
+    """The extremes of data columns, for those whose type keeps an order in the log's texts."""
+    found: dict[Path, Extremes] = {}
+    for name in names:
+        field = schema.get(name)
+        if field is None:
+            continue
+        low = _texts(map_column(files.column("minValues"), name), field.type)
+        high = _texts(map_column(files.column("maxValues"), name), field.type)
+        if low is not None and high is not None:
+            found[name,] = Extremes(field.type, low, high, cut=kind_of(field.type) == "string")
+    return found
+
+
+def read_bounds(table: pa.Table, schema: Struct, names: Sequence[str]) -> Mapping[Path, Extremes]:
+    """The bounds of partition columns, written as partition values are and never cut."""
+    found: dict[Path, Extremes] = {}
+    for name in names:
+        field = schema.get(name)
+        if field is not None:
+            low = typed_partition(table.column("minValues"), name, field.type)
+            high = typed_partition(table.column("maxValues"), name, field.type)
+            found[name,] = Extremes(field.type, low, high, cut=False)
+    return found
+
+
+def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:
+    """Statistics texts as values of a type; null where the text is not clearly one."""
+    name = kind_of(kind)
+    if name == "string":
+        return text if is_plain_string(kind) else None
+    if name in INTEGRAL_BITS:
+        return _matching(text, _WHOLE).cast(pa.int64())
+    if name in FLOATING:
+        # a float's text names the nearest float, not the nearest double
+        narrow = kind.to_arrow()
+        return _matching(text, _NUMBER).cast(narrow).cast(pa.float64())
+    if name == "boolean":
+        lowered = pc.utf8_lower(text)
+        known = pc.is_in(lowered, pa.array(["true", "false"]))
+        value = pc.equal(lowered, "true")
+        return pc.if_else(known, value, pa.scalar(None, pa.bool_()))
+    if name in ("timestamp", "timestamp_ntz"):
+        return _matching(text, _WHOLE).cast(pa.int64())
+    return _days(text) if name == "date" else None
+
+
+def _matching(text: pa.Array, pattern: str) -> pa.Array:
+    fits = pc.match_substring_regex(text, pattern)
+    return pc.if_else(fits, text, pa.scalar(None, pa.string()))
+
+
+def _days(text: pa.Array) -> pa.Array:
+    """Dates are written as a day, as its number, or as microseconds: told apart by their look."""
+    iso = _matching(text, r"^\d{4}-\d{2}-\d{2}$").cast(pa.date32()).cast(pa.int32())
+    number = _matching(text, _WHOLE).cast(pa.int64())
+    is_micros = pc.greater(pc.abs(number), _MOST_DAYS)
+    day = pc.divide(number, DAY_MICROS)
+    midnight = pc.equal(pc.multiply(day, DAY_MICROS), number)
+    from_micros = pc.if_else(midnight, day, pa.scalar(None, pa.int64()))
+    days = pc.if_else(is_micros, from_micros, number)
+    return pc.coalesce(iso.cast(pa.int64()), days)
+
+
+def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
+    """Per split: whether some value may pass the test."""
+    if isinstance(leaf, OneOf):
+        result = pa.repeat(pa.scalar(value=False), len(known.low))
+        for value in leaf.values:
+            inside = pc.and_(
+                _up_to(known, value, inclusive=True), _from(known, value, inclusive=True)
+            )
+            result = pc.or_(result, inside)
+        return result
+    if isinstance(leaf, TextMatch):
+        return _may_match(leaf, known)
+    result = pa.repeat(pa.scalar(value=True), len(known.low))
+    if leaf.upper is not None:
+        result = pc.and_(result, _up_to(known, leaf.upper.value, inclusive=leaf.upper.inclusive))
+    if leaf.lower is not None:
+        result = pc.and_(result, _from(known, leaf.lower.value, inclusive=leaf.lower.inclusive))
+    return result
+
+
+def may_not_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
+    """Per split: whether some value may fail the test."""
+    if isinstance(leaf, TextMatch) or kind_of(known.type) in FLOATING or known.cut:
+        # NaN and the rest of a cut text count for neither extreme: nothing is proven
+        return pa.repeat(pa.scalar(value=True), len(known.low))
+    if isinstance(leaf, OneOf):
+        if leaf.or_null:
+            return pa.repeat(pa.scalar(value=False), len(known.low))
+        constant = pa.repeat(pa.scalar(value=False), len(known.low))
+        for value in leaf.values:
+            scalar = _scalar(value, known)
+            same = pc.and_(pc.equal(known.low, scalar), pc.equal(known.high, scalar))
+            constant = pc.or_(constant, pc.fill_null(same, False))  # noqa: FBT003
+        return pc.invert(constant)
+    return _outside(leaf, known)
+
+
+def _outside(leaf: Range, known: Extremes) -> pa.Array:
+    """Whether some value may lie outside a range: below its lower or above its upper end."""
+    result = pa.repeat(pa.scalar(value=False), len(known.low))
+    if leaf.lower is not None:
+        below = _up_to(known, leaf.lower.value, inclusive=not leaf.lower.inclusive)
+        result = pc.or_(result, below)
+    if leaf.upper is not None:
+        above = _from(known, leaf.upper.value, inclusive=not leaf.upper.inclusive)
+        result = pc.or_(result, above)
+    return result
+
+
+def _up_to(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
+    """Whether some value may be at most (or below) `value`; unknown counts as yes."""
+    if order_key(value) == order_key(float("nan")) and isinstance(value, float):
+        return pa.repeat(pa.scalar(value=True), len(known.low))
+    compare = pc.less_equal if inclusive else pc.less
+    return pc.fill_null(compare(known.low, _scalar(value, known)), True)  # noqa: FBT003
+
+
+def _from(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
+    """Whether some value may be at least (or above) `value`; unknown counts as yes."""
+    if kind_of(known.type) in FLOATING:
+        # NaN is above everything and in no statistic
+        return pa.repeat(pa.scalar(value=True), len(known.low))
+    scalar = _scalar(value, known)
+    compare = pc.greater_equal if inclusive else pc.greater
+    certain = pc.fill_null(compare(known.high, scalar), True)  # noqa: FBT003
+    return pc.or_(certain, _continues(known.high, value)) if known.cut else certain
+
+
+def _continues(texts: pa.Array, value: str) -> pa.Array:
+    """Per text: whether `value` may be a longer form of it."""
+    # cutting through a character of two UTF-16 units leaves a replacement mark
+    starts = pc.replace_substring_regex(texts, "[?\\x{fffd}]$", "")
+    longest = pc.max(pc.utf8_length(starts)).as_py() or 0
+    prefixes = [value[:end] for end in range(min(longest, len(value)) + 1)]
+    return pc.is_in(starts, pa.array(prefixes, pa.string()))
+
+
+def _may_match(leaf: TextMatch, known: Extremes) -> pa.Array:
+    prefix = leaf.pattern if leaf.kind == "prefix" else _literal_start(leaf)
+    if not prefix:
+        return pa.repeat(pa.scalar(value=True), len(known.low))
+    # the least text with the prefix is the prefix itself; the greatest has no end
+    not_all_below = _from(known, prefix, inclusive=True)
+    head = pc.utf8_slice_codeunits(known.low, 0, len(prefix))
+    not_all_above = pc.fill_null(pc.less_equal(head, pa.scalar(prefix)), True)  # noqa: FBT003
+    return pc.and_(not_all_below, not_all_above)
+
+
+def _literal_start(leaf: TextMatch) -> str:
+    """What every text that matches a LIKE pattern begins with."""
+    if leaf.kind != "like":
+        return ""
+    start: list[str] = []
+    chars = iter(leaf.pattern)
+    for char in chars:
+        if char in ("%", "_"):
+            break
+        start.append(next(chars) if char == "\\" else char)
+    return "".join(start)
+
+
+def _scalar(value: Any, known: Extremes) -> pa.Scalar:
+    name = kind_of(known.type)
+    if name in INTEGRAL_BITS or name in ("date", "timestamp", "timestamp_ntz"):
+        if pa.types.is_int64(known.low.type):
+            return pa.scalar(value, pa.int64())
+    elif name in FLOATING:
+        return pa.scalar(value, pa.float64())
+    return to_scalar(value, known.type)

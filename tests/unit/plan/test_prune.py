@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.plan.generated import PARTITIONS, SCHEMA, columns_in, predicates, rows
+from tests.unit.plan.log_files import TEXTS, files_of
+from tests.unit.plan.sql_oracle import key, truth
+
+from indextables.expr.predicate import parse_predicate
+from indextables.model.types import Atomic, Field, Struct
+from indextables.plan.partitions import render_value
+from indextables.plan.prune import keep_manifest, prune_splits
+
+
+@st.composite
+def split_rows(draw):
+    predicate = draw(predicates())
+    names = columns_in(predicate)
+    groups = draw(
+        st.lists(st.lists(rows(SCHEMA, names), min_size=1, max_size=4), min_size=1, max_size=4)
+    )
+    for group in groups:
+        for row in group:
+            row.update({name: group[0][name] for name in PARTITIONS})
+    return predicate, groups, draw(st.sampled_from([1, 2, 32]))
+
+
+@settings(max_examples=250, deadline=None)
+@given(split_rows())
+def test_no_split_with_a_matching_row_is_pruned(case):
+    predicate, groups, cut_length = case
+    files = files_of(groups, SCHEMA, PARTITIONS, cut_length)
+    kept, counters = prune_splits(files, parse_predicate(predicate), SCHEMA, PARTITIONS)
+    paths = set(kept.column("path").to_pylist())
+    for number, group in enumerate(groups):
+        if any(truth(predicate, row, SCHEMA) is True for row in group):
+            assert f"splits/{number}.split" in paths
+    pruned = counters.pruned_by_partition + counters.pruned_by_stats
+    assert counters.considered == len(groups) == counters.kept + pruned
+
+
+@settings(max_examples=100, deadline=None)
+@given(split_rows())
+def test_no_manifest_with_a_matching_split_is_left_out(case):
+    predicate, groups, _ = case
+    bounds = {}
+    for name in PARTITIONS:
+        values = [g[0][name] for g in groups if g[0][name] is not None]
+        kind = SCHEMA.get(name).type
+        if values:
+            ends = (min(values, key=key), max(values, key=key))
+            bounds[name] = tuple(render_value(v, kind) for v in ends)
+    keep = keep_manifest(bounds, parse_predicate(predicate), SCHEMA, PARTITIONS)
+    matching = any(truth(predicate, row, SCHEMA) is True for group in groups for row in group)
+    assert keep or not matching
+
+
+LOGS = Struct(
+    (
+        Field("id", Atomic("long")),
+        Field("code", Atomic("string")),
+        Field("day", Atomic("date")),
+        Field("price", Atomic("double")),
+        Field("month", Atomic("integer")),
+        Field("at", Atomic("timestamp")),
+    )
+)
+
+
+def split(path, low, high, month="1"):
+    return {
+        "path": path,
+        "partitionValues": [("month", month)],
+        "size": 1,
+        "numRecords": 1,
+        "minValues": list(low.items()),
+        "maxValues": list(high.items()),
+    }
+
+
+def table(*splits):
+    kinds = {"partitionValues": TEXTS, "minValues": TEXTS, "maxValues": TEXTS}
+    return pa.table(
+        {name: pa.array([s[name] for s in splits], kinds.get(name)) for name in splits[0]}
+    )
+
+
+def kept(files, op, column, value, kind):
+    predicate = {"op": op, "args": [{"col": [column]}, {"lit": value, "type": kind}]}
+    found, _ = prune_splits(files, parse_predicate(predicate), LOGS, ("month",))
+    return found.column("path").to_pylist()
+
+
+def test_statistics_are_compared_by_declared_type():
+    files = table(split("digits", {"code": "10"}, {"code": "2"}))
+    assert kept(files, "=", "code", "15", "string") == ["digits"]
+    assert kept(files, "=", "code", "3", "string") == []
+    assert kept(files, "=", "code", "2.0", "string") == ["digits"]  # may continue a cut maximum
+
+
+def test_months_are_compared_as_numbers():
+    files = table(split("nine", {}, {}, "9"), split("ten", {}, {}, "10"))
+    assert kept(files, ">", "month", 9, "integer") == ["ten"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [("2024-01-01", "2024-01-31"), ("1704067200000000", "1706659200000000"), ("19723", "19753")],
+)
+def test_dates_are_read_in_every_spelling(low, high):
+    files = table(split("january", {"day": low}, {"day": high}))
+    assert kept(files, "=", "day", 19723, "date") == ["january"]
+    assert kept(files, "=", "day", 19753, "date") == ["january"]
+    assert kept(files, "=", "day", 19754, "date") == []
+    assert kept(files, "<", "day", 19723, "date") == []
+
+
+def test_old_dates_in_microseconds_are_not_mistaken():
+    files = table(split("old", {"day": "-86400000000"}, {"day": "0"}))
+    assert kept(files, "=", "day", -1, "date") == ["old"]
+    assert kept(files, "<", "day", -1, "date") == []
+
+
+def test_cut_maximum_keeps_longer_values():
+    files = table(split("long", {"code": "a" * 32}, {"code": "b" * 32}))
+    assert kept(files, "=", "code", "b" * 40, "string") == ["long"]
+    assert kept(files, ">", "code", "b" * 40, "string") == ["long"]
+    assert kept(files, "=", "code", "bc", "string") == []
+
+
+def test_not_a_number_is_above_every_maximum():
+    files = table(split("nan", {"price": "1"}, {"price": "2"}))
+    assert kept(files, ">", "price", 5.0, "double") == ["nan"]
+    assert kept(files, "<", "price", 0.5, "double") == []
+
+
+def test_missing_or_foreign_statistics_keep_the_split():
+    odd = split("odd", {"id": "many", "at": "2024-01-01T00:00:00Z"}, {})
+    files = table(split("none", {}, {}), odd)
+    assert kept(files, "=", "id", 5, "long") == ["none", "odd"]
+    assert kept(files, "=", "at", 5, "timestamp") == ["none", "odd"]
+
+
+def test_splits_whose_values_are_all_the_excluded_one_are_pruned():
+    files = table(split("five", {"id": "5"}, {"id": "5"}), split("more", {"id": "5"}, {"id": "6"}))
+    predicate = {"op": "<>", "args": [{"col": ["id"]}, {"lit": 5, "type": "long"}]}
+    found, counters = prune_splits(files, parse_predicate(predicate), LOGS)
+    assert found.column("path").to_pylist() == ["more"]
+    assert counters.pruned_by_stats == 1
