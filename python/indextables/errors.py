@@ -226,6 +226,12 @@ CODES: dict[str, Code] = {
         "correct the column name",
         "42703",
     ),
+    "PARTITION_PREDICATE": Code(
+        InvalidError,
+        "{problem}",
+        "use partition columns only, compared with constants",
+        "42000",
+    ),
     "PARTITION_PREDICATE_INVALID": Code(
         InvalidError,
         "{detail}",

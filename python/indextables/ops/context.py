@@ -1,0 +1,41 @@
+"""What an operation asks of the door it was called through.
+
+A door that lives in another process (Spark) may have to run the operation again from its start each
+time it had to fetch something. So every step that must not happen twice, or must not come out
+differently, goes through `step`, whose result is kept between the runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from indextables.config.settings import Settings
+    from indextables.expr.predicate import Predicate
+    from indextables.model.types import Struct
+
+T = TypeVar("T")
+
+
+class Context(Protocol):
+    """The door."""
+
+    def settings(self, configuration: Mapping[str, str]) -> Settings:
+        """The settings in force for a table with this configuration."""
+
+    def locate(self, name: tuple[str, ...]) -> str | None:
+        """Where the catalog says a table lies, or None."""
+
+    def predicate(self, text: str, schema: Struct) -> Predicate:
+        """What the text of a WHERE clause means over these columns."""
+
+    def tasks(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Run independent pieces of work, perhaps on many machines; results in their order."""
+
+    def step(self, compute: Callable[[], T]) -> T:
+        """Do something once; the result must be JSON."""
+
+    def environment(self) -> list[tuple[str, str, str, str, str | None]]:
+        """Host, role, kind, name and value of every property that is known."""

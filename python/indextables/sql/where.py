@@ -1,0 +1,271 @@
+"""Predicates in WHERE clauses of commands, where no Spark is at hand to parse them.
+
+Comparisons, IN, BETWEEN, LIKE, IS NULL, AND, OR, NOT over columns and literals. Literals take the
+type of the column they are compared with, as Spark would make them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal as Number
+from decimal import InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from indextables.errors import error
+from indextables.expr.predicate import (
+    And,
+    Column,
+    Compare,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Predicate,
+    TextTest,
+)
+from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
+from indextables.model.types import Atomic, DataType, Struct
+from indextables.plan.partitions import parse_value
+from indextables.sql.tokens import Kind, Token, tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_STRING = Atomic("string")
+_OPERATORS = {"=": "=", "==": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
+_NOT_EQUAL = ("<>", "!=")
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_FUNCTIONS = {"STARTSWITH": "prefix", "ENDSWITH": "suffix", "CONTAINS": "contains"}
+_DECIMAL_TAIL = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A literal that waits for its column's type: `value` as written, `quoted` when a string."""
+
+    value: str
+    quoted: bool
+
+
+_Operand = Column | _Text | None
+
+
+def parse_where(text: str, schema: Struct) -> Predicate:
+    """The predicate written as this text over the columns of a table."""
+    parser = _Parser(text, schema, tokenize(text))
+    found = parser.disjunction()
+    parser.expect_end()
+    return found
+
+
+class _Parser:
+    def __init__(self, text: str, schema: Struct, tokens: list[Token]) -> None:
+        self.text, self.schema, self.tokens, self.at = text, schema, tokens, 0
+
+    @property
+    def peek(self) -> Token:
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        token = self.peek
+        self.at += token.kind is not Kind.END
+        return token
+
+    def take_word(self, *words: str) -> bool:
+        """Step over these words if they follow."""
+        following = [token.word for token in self.tokens[self.at : self.at + len(words)]]
+        if following != list(words):
+            return False
+        self.at += len(words)
+        return True
+
+    def take_symbol(self, symbol: str) -> bool:
+        found = self.peek.is_symbol(symbol)
+        self.at += found
+        return found
+
+    def problem(self, detail: str) -> Exception:
+        return error(
+            "PARTITION_PREDICATE", problem=f"Invalid partition predicate: {self.text} ({detail})"
+        )
+
+    def need(self, *, found: bool, wanted: str) -> None:
+        if not found:
+            shown = self.text[self.peek.start : self.peek.end] or "the end"
+            raise self.problem(f"expected {wanted}, found `{shown}`")
+
+    def expect_end(self) -> None:
+        self.need(found=self.peek.kind is Kind.END, wanted="the end")
+
+    def disjunction(self) -> Predicate:
+        parts = [self.conjunction()]
+        while self.take_word("OR"):
+            parts.append(self.conjunction())
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+    def conjunction(self) -> Predicate:
+        parts = [self.negation()]
+        while self.take_word("AND"):
+            parts.append(self.negation())
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def negation(self) -> Predicate:
+        if self.take_word("NOT") or self.take_symbol("!"):
+            return Not(self.negation())
+        if self.take_symbol("("):
+            inner = self.disjunction()
+            self.need(found=self.take_symbol(")"), wanted="`)`")
+            return inner
+        return self.test()
+
+    def test(self) -> Predicate:
+        function = _FUNCTIONS.get(self.peek.word)
+        if function and self.tokens[self.at + 1].is_symbol("("):
+            return self.function(function)
+        left = self.operand()
+        if self.take_word("IS"):
+            negated = self.take_word("NOT")
+            self.need(found=self.take_word("NULL"), wanted="NULL")
+            test: Predicate = IsNull(self.column(left))
+            return Not(test) if negated else test
+        negated = self.take_word("NOT")
+        for word, read in self.words().items():
+            if self.take_word(word):
+                test = read(self.column(left))
+                return Not(test) if negated else test
+        self.need(found=not negated, wanted="IN, BETWEEN, LIKE or RLIKE")
+        return self.comparison(left)
+
+    def words(self) -> dict[str, Callable[[Column], Predicate]]:
+        return {
+            "IN": self.one_of,
+            "BETWEEN": self.between,
+            "LIKE": lambda column: TextTest("like", column, self.pattern()),
+            "RLIKE": lambda column: TextTest("regex", column, self.pattern()),
+        }
+
+    def function(self, kind: str) -> Predicate:
+        self.at += 2
+        column = self.column(self.operand())
+        self.need(found=self.take_symbol(","), wanted="`,`")
+        pattern = self.pattern()
+        self.need(found=self.take_symbol(")"), wanted="`)`")
+        return TextTest(kind, column, pattern)
+
+    def pattern(self) -> Literal:
+        self.need(found=self.peek.kind is Kind.STRING, wanted="a text in quotes")
+        return Literal(self.take().value, _STRING)
+
+    def one_of(self, column: Column) -> Predicate:
+        self.need(found=self.take_symbol("("), wanted="`(`")
+        items = [self.literal(self.operand(), column)]
+        while self.take_symbol(","):
+            items.append(self.literal(self.operand(), column))
+        self.need(found=self.take_symbol(")"), wanted="`)`")
+        return In(column, tuple(items))
+
+    def between(self, column: Column) -> Predicate:
+        low = self.literal(self.operand(), column)
+        self.need(found=self.take_word("AND"), wanted="AND")
+        high = self.literal(self.operand(), column)
+        return And((Compare(">=", column, low), Compare("<=", column, high)))
+
+    def comparison(self, left: _Operand) -> Predicate:
+        operator = self.operator()
+        if not operator:
+            column = self.column(left)
+            self.need(found=kind_of(self.type_of(column)) == "boolean", wanted="a comparison")
+            return Compare("=", column, Literal(True, self.type_of(column)))  # noqa: FBT003
+        right = self.operand()
+        if not isinstance(left, Column):
+            left, right, operator = right, left, _FLIPPED.get(operator, operator)
+        column = self.column(left)
+        value = self.literal(right, column)
+        if operator in _NOT_EQUAL:
+            return Not(Compare("=", column, value))
+        return Compare(_OPERATORS[operator], column, value)
+
+    def operator(self) -> str:
+        start = self.at
+        text = ""
+        while self.peek.kind is Kind.SYMBOL and self.peek.value in "<>=!":
+            text += self.take().value
+        if text and text not in _OPERATORS and text not in _NOT_EQUAL:
+            self.at = start
+            raise self.problem(f"`{text}` is no comparison")
+        return text
+
+    def operand(self) -> _Operand:
+        token = self.peek
+        if token.kind is Kind.STRING:
+            return _Text(self.take().value, quoted=True)
+        negative = self.take_symbol("-")
+        token = self.peek
+        if negative or (token.kind is Kind.WORD and token.value[0].isdigit()):
+            return _Text(("-" if negative else "") + self.number(), quoted=False)
+        if token.word in ("TRUE", "FALSE"):
+            return _Text(self.take().value, quoted=False)
+        if self.take_word("NULL"):
+            return None
+        if token.word in ("DATE", "TIMESTAMP") and self.tokens[self.at + 1].kind is Kind.STRING:
+            self.take()
+            return _Text(self.take().value, quoted=True)
+        self.need(found=token.kind in (Kind.WORD, Kind.QUOTED), wanted="a column or a value")
+        return self.name()
+
+    def number(self) -> str:
+        digits = self.take().value
+        if self.take_symbol("."):
+            self.need(found=bool(_DECIMAL_TAIL.fullmatch(self.peek.value)), wanted="digits")
+            digits += "." + self.take().value
+        return digits
+
+    def name(self) -> Column:
+        given = self.take().value
+        exact = self.schema.get(given)
+        lowered = [field for field in self.schema.fields if field.name.lower() == given.lower()]
+        field = exact or (lowered[0] if len(lowered) == 1 else None)
+        if field is None:
+            raise self.problem(f"there is no column `{given}`")
+        return Column((field.name,))
+
+    def column(self, operand: _Operand) -> Column:
+        if not isinstance(operand, Column):
+            raise self.problem("one side of a test must be a column")
+        return operand
+
+    def type_of(self, column: Column) -> DataType:
+        field = self.schema.find(column.path)
+        assert field is not None
+        return field.type
+
+    def literal(self, operand: _Operand, column: Column) -> Literal:
+        kind = self.type_of(column)
+        if operand is None:
+            return Literal(None, kind)
+        if isinstance(operand, Column):
+            raise self.problem("two columns cannot be compared here")
+        try:
+            return Literal(_value(operand, kind), kind)
+        except (ValueError, InvalidOperation):
+            shown = kind.to_json()
+            raise self.problem(f"`{operand.value}` is no value of type {shown}") from None
+
+
+def _value(text: _Text, kind: DataType) -> Any:
+    """The value of a literal in the type of its column."""
+    name = kind_of(kind)
+    if name == "string":
+        if not text.quoted:
+            raise ValueError(text.value)
+        return text.value
+    if name in INTEGRAL_BITS:
+        number = Number(text.value.strip())
+        if number != number.to_integral_value():
+            raise ValueError(text.value)
+        return int(number)
+    if name in FLOATING:
+        return float(text.value)
+    return parse_value(text.value, kind, "?")

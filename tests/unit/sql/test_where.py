@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from decimal import Decimal as Number
+
+import pyarrow as pa
+import pytest
+
+from indextables.errors import InvalidError
+from indextables.expr.binding import bind
+from indextables.expr.evaluate import evaluate
+from indextables.model.types import Atomic, Decimal, Field, Struct
+from indextables.sql.where import parse_where
+
+SCHEMA = Struct(
+    (
+        Field("Year", Atomic("integer")),
+        Field("name", Atomic("string")),
+        Field("day", Atomic("date")),
+        Field("ok", Atomic("boolean")),
+        Field("price", Decimal(5, 2)),
+        Field("when", Atomic("timestamp")),
+    )
+)
+ROWS = 4
+VALUES = {
+    ("Year",): pa.array([9, 10, 2024, None], pa.int32()),
+    ("name",): pa.array(["a", "ab", "it's", None]),
+    ("day",): pa.array([0, 1, 19723, None], pa.int32()).cast(pa.date32()),
+    ("ok",): pa.array([True, False, None, True]),
+    ("price",): pa.array([Number(1), Number(2), Number(3), None], pa.decimal128(5, 2)),
+    ("when",): pa.array([0, 1_000_000, 2, None], pa.int64()).cast(pa.timestamp("us", tz="UTC")),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("year > 9", [1, 2]),
+        ("9 < Year", [1, 2]),
+        ("`Year` = '10'", [1]),
+        ("year != 10", [0, 2]),
+        ("year <> 10 AND name LIKE 'a%'", [0]),
+        ("year IN (9, 2024) OR name = 'ab'", [0, 1, 2]),
+        ("NOT (year IN (9))", [1, 2]),
+        ("year NOT IN (9)", [1, 2]),
+        ("year BETWEEN 9 AND 10", [0, 1]),
+        ("year NOT BETWEEN 9 AND 10", [2]),
+        ("year IS NULL", [3]),
+        ("year IS NOT NULL", [0, 1, 2]),
+        ("year = NULL", []),
+        ("year <=> NULL", [3]),
+        ("name = 'it\\'s'", [2]),
+        ("startswith(name, 'a')", [0, 1]),
+        ("name NOT LIKE 'a%'", [2]),
+        ("day >= '1970-01-02'", [1, 2]),
+        ("day = DATE '2024-01-01'", [2]),
+        ("when = TIMESTAMP '1970-01-01 00:00:01'", [1]),
+        ("ok", [0, 3]),
+        ("not ok", [1]),
+        ("ok = false", [1]),
+        ("price >= 1.50", [1, 2]),
+        ("year > -1 and -1 < year", [0, 1, 2]),
+    ],
+)
+def test_rows_are_chosen(text, rows):
+    truth = evaluate(bind(parse_where(text, SCHEMA), SCHEMA), VALUES, ROWS)
+    assert [i for i, value in enumerate(truth.to_pylist()) if value] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("nope = 1", "there is no column `nope`"),
+        ("year =", "expected a column or a value"),
+        ("year", "expected a comparison"),
+        ("1 = 1", "one side of a test must be a column"),
+        ("year = day", "two columns cannot be compared here"),
+        ("year = 'x'", "`x` is no value of type integer"),
+        ("year = 1.5", "`1.5` is no value of type integer"),
+        ("name = 5", "`5` is no value of type string"),
+        ("year >< 1", "`><` is no comparison"),
+        ("year = 1 extra", "expected the end, found `extra`"),
+        ("(year = 1", "expected `)`"),
+        ("year NOT = 1", "expected IN, BETWEEN, LIKE or RLIKE"),
+        ("length(name) = 1", "there is no column `length`"),
+    ],
+)
+def test_bad_predicate_is_named(text, problem):
+    with pytest.raises(InvalidError) as caught:
+        parse_where(text, SCHEMA)
+    assert caught.value.code == "PARTITION_PREDICATE"
+    assert f"Invalid partition predicate: {text}" in str(caught.value)
+    assert problem in str(caught.value)
