@@ -88,7 +88,7 @@ class _Builder:
 def plan_aggregation(
     request: Mapping[str, Any], columns: Columns, *, ansi: bool = False
 ) -> AggregatePlan | None:
-    """The plan for `{"aggregates": [..], "group_by": [..]}` as the hooks write it.
+    """The plan for `{"group_by": [..], "functions": [..]}` as the hooks write it.
 
     None when some part of it is not for the index; Spark then aggregates the rows itself.
     """
@@ -101,7 +101,7 @@ def plan_aggregation(
         keys.append(key)
     results: list[Output] = []
     merges: list[str] = []
-    for position, value in enumerate(request.get("aggregates", [])):
+    for position, value in enumerate(request.get("functions", [])):
         planned = _function(value, columns, builder, f"agg_func_{position}")
         if planned is None:
             return None

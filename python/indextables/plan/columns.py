@@ -23,7 +23,10 @@ _NESTED_KINDS = frozenset({"string", "boolean", "byte", "short", "integer", "lon
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """One top-level column. `role` is string, text, json, ip, or auto for all that is not text."""
+    """One top-level column. `role` is string, text, json, ip, or auto for all that is not text.
+
+    `as_text` says that another writer kept numbers or times as their text, in the text's order.
+    """
 
     name: str
     type: DataType
@@ -34,6 +37,8 @@ class ColumnInfo:
     fast: bool = True
     indexed: bool = True
     stored: bool = True
+    as_text: bool = False
+    known: bool = False
 
     @property
     def tokenized(self) -> bool:
@@ -43,7 +48,13 @@ class ColumnInfo:
     @property
     def whole(self) -> bool:
         """Whether the index knows whole values and can compare them."""
-        return not self.tokenized and self.role != "json" and (self.fast or self.indexed)
+        searchable = self.fast or self.indexed
+        return searchable and not self.tokenized and self.role != "json" and not self.as_text
+
+    @property
+    def ordered(self) -> bool:
+        """Whether statistics in the log are known to follow the order of the type."""
+        return self.known and not self.as_text
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,7 @@ def describe_columns(
     mapped = _merge_mappings([*registered, *mappings])
     infos = []
     for field in schema.fields:
-        known = remembered.get(field.name) or mapped.get(field.name) or {}
+        known = {**mapped.get(field.name, {}), **remembered.get(field.name, {})}
         is_partition = field.name in partition_columns
         known = {} if is_partition else known
         infos.append(_info(field.name, field.type, known, partition=is_partition))
@@ -115,7 +126,8 @@ def describe_columns(
 def _info(
     name: str, column_type: DataType, known: Mapping[str, Any], *, partition: bool
 ) -> ColumnInfo:
-    role = str(known.get("role", "string" if kind_of(column_type) == "string" else "auto"))
+    is_string = kind_of(column_type) == "string"
+    role = str(known.get("role", "string")) if is_string else "auto"
     fast_by_nature = role != "text" and kind_of(column_type) != "binary"
     return ColumnInfo(
         name=name,
@@ -127,6 +139,8 @@ def _info(
         fast=bool(known.get("fast", fast_by_nature)) and fast_by_nature,
         indexed=bool(known.get("indexed", True)),
         stored=bool(known.get("stored", True)),
+        as_text=bool(known.get("as_text")) and kind_of(column_type) != "string",
+        known=bool(known),
     )
 
 
@@ -154,6 +168,8 @@ def _known(field: Mapping[str, Any]) -> dict[str, Any]:
     }
     if field.get("type") == "text" and tokenizer != "raw":
         known |= {"role": "text", "tokenizer": tokenizer, "record": field.get("record", "position")}
+    elif field.get("type") == "text":
+        known["as_text"] = True
     elif field.get("type") in ("ip", "ip_addr"):
         known["role"] = "ip"
     elif field.get("type") in ("object", "json"):

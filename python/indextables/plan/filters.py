@@ -92,12 +92,24 @@ def plan_filters(
         if part.grade != EXACT and searches_in(predicate):
             raise refuse(predicate, lambda p: _true(p, columns).grade == EXACT)
     return FilterPlan(
-        tuple(part.grade for part in parts),
+        tuple(_worth(p, part, columns) for p, part in zip(bound, parts, strict=True)),
         both([part.tree for part in parts if part.grade != NO]),
         conjunction(*bound),
         all(_on_partitions(predicate, columns) for predicate in bound),
         tuple(bound),
     )
+
+
+def _worth(predicate: Predicate, part: Part, columns: Columns) -> str:
+    """The grade to report: what the index cannot answer may still leave out whole splits."""
+    if part.grade != NO:
+        return part.grade
+    for node in walk(predicate):
+        if isinstance(node, Range | OneOf | TextMatch | Missing):
+            info = columns.at(node.path)
+            if info is not None and (info.partition or not isinstance(node, Missing)):
+                return SUPERSET
+    return NO
 
 
 def query_for(plan: FilterPlan, columns: Columns, truths: Mapping[Predicate, bool | None]) -> Tree:
@@ -178,6 +190,8 @@ def _leaf(leaf: Predicate, columns: Columns, *, wanted: bool) -> Part:  # noqa: 
         return _missing(leaf, columns, wanted=wanted)
     if isinstance(leaf, HasElement):
         return _element(leaf, columns, wanted=wanted)
+    if isinstance(leaf, OneOf) and _is_address(leaf, columns):
+        return _address(leaf, wanted=wanted)
     tree = _values(leaf, columns) if isinstance(leaf, Range | OneOf | TextMatch) else None
     if tree is None or not isinstance(leaf, Range | OneOf | TextMatch):
         return Part(ALL, NO)
@@ -186,8 +200,7 @@ def _leaf(leaf: Predicate, columns: Columns, *, wanted: bool) -> Part:  # noqa: 
     if isinstance(leaf, OneOf) and leaf.or_null:
         # not equal to any, but perhaps to the unknown one
         return Part(NONE, EXACT)
-    present: Tree = {"type": "exists", "field": field_name(leaf.path)}
-    return Part(both([present, complement(tree)]), EXACT)
+    return Part(both([_exists(field_name(leaf.path)), complement(tree)]), EXACT)
 
 
 def _search(leaf: Search, *, wanted: bool) -> Part:
@@ -205,7 +218,7 @@ def _missing(leaf: Missing, columns: Columns, *, wanted: bool) -> Part:
     known = info is not None and (len(leaf.path) == 1 or columns.comparable(leaf.path))
     if not known:
         return Part(ALL, NO)
-    present: Tree = {"type": "exists", "field": field_name(leaf.path)}
+    present = _exists(field_name(leaf.path))
     return Part(complement(present) if wanted else present, EXACT)
 
 
@@ -220,7 +233,7 @@ def _element(leaf: HasElement, columns: Columns, *, wanted: bool) -> Part:
     hit: Tree = {"type": "term", "field": field, "value": encode(leaf.value, kind.element)}
     if wanted:
         return Part(hit, EXACT)
-    absent = both([{"type": "exists", "field": field}, complement(hit)])
+    absent = both([_exists(field), complement(hit)])
     return Part(absent, SUPERSET if kind.contains_null else EXACT)
 
 
@@ -230,18 +243,35 @@ def _values(leaf: Range | OneOf | TextMatch, columns: Columns) -> Tree | None:
     if info is None or not columns.comparable(leaf.path):
         return None
     field = field_name(leaf.path)
-    if isinstance(leaf, OneOf):
-        return _one_of(leaf, field, info.role)
     if info.role == "ip":
         return None
+    if isinstance(leaf, OneOf):
+        return _one_of(leaf, field)
     if isinstance(leaf, TextMatch):
         return _text(leaf, field)
     return _range(leaf, field)
 
 
-def _one_of(leaf: OneOf, field: str, role: str) -> Tree | None:
-    if role == "ip" and not all(_is_canonical_ip(value) for value in leaf.values):
-        return None
+def _is_address(leaf: OneOf, columns: Columns) -> bool:
+    info = columns.at(leaf.path)
+    return info is not None and info.role == "ip" and len(leaf.path) == 1 and info.whole
+
+
+def _address(leaf: OneOf, *, wanted: bool) -> Part:
+    """Texts against addresses: one address may be written in several ways, Spark compares texts."""
+    field = field_name(leaf.path)
+    if not wanted:
+        return Part(NONE, EXACT) if leaf.or_null else Part(_exists(field), SUPERSET)
+    known = [value for value in leaf.values if _is_address_text(value)]
+    tree = _one_of(OneOf(leaf.path, leaf.type, tuple(known)), field)
+    return Part(ALL, NO) if tree is None else Part(tree, SUPERSET if known else EXACT)
+
+
+def _exists(field: str) -> Tree:
+    return {"type": "exists", "field": field}
+
+
+def _one_of(leaf: OneOf, field: str) -> Tree | None:
     if any(_too_long(value) for value in leaf.values):
         return None
     values = [encode(value, leaf.type) for value in leaf.values]
@@ -254,7 +284,7 @@ def _one_of(leaf: OneOf, field: str, role: str) -> Tree | None:
 
 def _range(leaf: Range, field: str) -> Tree | None:
     if leaf.lower is None and leaf.upper is None:
-        return {"type": "exists", "field": field}
+        return _exists(field)
     ends: dict[str, Any] = {}
     for side, bound in (("lower", leaf.lower), ("upper", leaf.upper)):
         if bound is not None and _too_long(bound.value):
@@ -273,7 +303,7 @@ def _text(leaf: TextMatch, field: str) -> Tree | None:
     if leaf.kind == "like":
         return {"type": "like", "field": field, "pattern": leaf.pattern, "escape": "\\"}
     if not leaf.pattern:
-        return {"type": "exists", "field": field}
+        return _exists(field)
     return {"type": leaf.kind, "field": field, "value": leaf.pattern}
 
 
@@ -283,11 +313,10 @@ def _too_long(value: Any) -> bool:
     return isinstance(value, bytes) and len(value) > _MAX_TERM_BYTES
 
 
-def _is_canonical_ip(text: str) -> bool:
-    """Whether a text is what the engine shows for the address it names."""
+def _is_address_text(text: str) -> bool:
+    """Whether a text names an address; no other text can be a value of the column."""
     try:
-        address = ipaddress.ip_address(text)
+        ipaddress.ip_address(text)
     except ValueError:
         return False
-    low_v6 = address.version == 6 and int(address) < 1 << 48  # noqa: PLR2004
-    return str(address) == text and not low_v6
+    return "%" not in text

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from indextables.model.types import Struct
+    from indextables.plan.columns import Columns
 
 _LEAVES = (Range, OneOf, TextMatch, Missing, HasElement)
 
@@ -62,37 +63,31 @@ def prune_splits(
     predicate: Predicate,
     schema: Struct,
     partition_columns: tuple[str, ...] = (),
+    columns: Columns | None = None,
 ) -> tuple[pa.Table, PruneCounters]:
-    """The splits that may hold a matching row. The predicate may be bound or as parsed."""
+    """The splits that may hold a matching row. The predicate may be bound or as parsed.
+
+    `columns` tells which statistics follow the order of their types, where writers differ.
+    """
     bound = bind(predicate, schema)
     total = files.num_rows
     used = {node.path for node in walk(bound) if isinstance(node, _LEAVES)}
-    partitioned = tuple(name for name in partition_columns if (name,) in used)
+    by_name = tuple(name for name in partition_columns if (name,) in used)
     by_partition = files
-    if partitioned:
-        values = partition_arrays(files, schema, partitioned)
-        mask = _possible(bound, values, {}, total).true
-        by_partition = _keep(files, mask)
-    kept = _prune_by_stats(by_partition, bound, schema, used, partition_columns)
+    if by_name:
+        values = partition_arrays(files, schema, by_name)
+        by_partition = _keep(files, _possible(bound, values, {}, total).true)
+    kept = by_partition
+    names = sorted(p[0] for p in used if len(p) == 1 and p[0] not in partition_columns)
+    if names or any(isinstance(node, Constant) for node in walk(bound)):
+        trusted = {info.name for info in columns.infos if info.ordered} if columns else set()
+        extremes = read_extremes(by_partition, schema, names, trusted)
+        values = partition_arrays(by_partition, schema, by_name)
+        mask = _possible(bound, values, extremes, by_partition.num_rows).true
+        kept = _keep(by_partition, mask)
     return kept, PruneCounters(
         total, total - by_partition.num_rows, by_partition.num_rows - kept.num_rows, kept.num_rows
     )
-
-
-def _prune_by_stats(
-    files: pa.Table,
-    bound: Predicate,
-    schema: Struct,
-    used: set[Path],
-    partition_columns: tuple[str, ...],
-) -> pa.Table:
-    wanted = [path[0] for path in used if len(path) == 1 and path[0] not in partition_columns]
-    if not wanted and not any(isinstance(node, Constant) for node in walk(bound)):
-        return files
-    extremes = read_extremes(files, schema, sorted(wanted))
-    partitioned = tuple(name for name in partition_columns if (name,) in used)
-    values = partition_arrays(files, schema, partitioned)
-    return _keep(files, _possible(bound, values, extremes, files.num_rows).true)
 
 
 def _keep(files: pa.Table, mask: pa.Array) -> pa.Table:

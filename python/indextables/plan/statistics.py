@@ -12,17 +12,23 @@ from indextables.expr.casts import DAY_MICROS
 from indextables.expr.evaluate import to_scalar
 from indextables.expr.predicate import OneOf, Path, Range, TextMatch
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of, order_key
+from indextables.model.types import Decimal
 from indextables.plan.partitions import map_column, typed_partition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from indextables.model.types import DataType, Struct
 
 _WHOLE = r"^-?\d{1,18}$"
 _NUMBER = r"^-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
+# other writers cut even numbers, at this many characters
+_CUT_LENGTH = 32
+# kinds that other writers keep as text: their extremes follow the order of the text
+AS_TEXT_KINDS = frozenset({"byte", "short", "decimal", "timestamp_ntz"})
 # day numbers lie below, microseconds of any other midnight than 1970's above
 _MOST_DAYS = 3_700_000
+_MOST_DIGITS = 38
 
 
 @dataclass(frozen=True)
@@ -39,12 +45,17 @@ class Extremes:
     cut: bool
 
 
-def read_extremes(files: pa.Table, schema: Struct, names: Sequence[str]) -> Mapping[Path, Extremes]:
-    """The extremes of data columns, for those whose type keeps an order in the log's texts."""
+def read_extremes(
+    files: pa.Table, schema: Struct, names: Sequence[str], trusted: Container[str] = ()
+) -> Mapping[Path, Extremes]:
+    """The extremes of data columns, for those whose type keeps an order in the log's texts.
+
+    `trusted` are columns that no writer kept as text though they are not.
+    """
     found: dict[Path, Extremes] = {}
     for name in names:
         field = schema.get(name)
-        if field is None:
+        if field is None or (kind_of(field.type) in AS_TEXT_KINDS and name not in trusted):
             continue
         low = _texts(map_column(files.column("minValues"), name), field.type)
         high = _texts(map_column(files.column("maxValues"), name), field.type)
@@ -65,7 +76,7 @@ def read_bounds(table: pa.Table, schema: Struct, names: Sequence[str]) -> Mappin
     return found
 
 
-def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:
+def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:  # noqa: PLR0911 (one per kind)
     """Statistics texts as values of a type; null where the text is not clearly one."""
     name = kind_of(kind)
     if name == "string":
@@ -75,7 +86,9 @@ def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:
     if name in FLOATING:
         # a float's text names the nearest float, not the nearest double
         narrow = kind.to_arrow()
-        return _matching(text, _NUMBER).cast(narrow).cast(pa.float64())
+        short = pc.less(pc.utf8_length(text), _CUT_LENGTH)
+        whole = pc.if_else(short, text, pa.scalar(None, pa.string()))
+        return _matching(whole, _NUMBER).cast(narrow).cast(pa.float64())
     if name == "boolean":
         lowered = pc.utf8_lower(text)
         known = pc.is_in(lowered, pa.array(["true", "false"]))
@@ -83,7 +96,17 @@ def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:
         return pc.if_else(known, value, pa.scalar(None, pa.bool_()))
     if name in ("timestamp", "timestamp_ntz"):
         return _matching(text, _WHOLE).cast(pa.int64())
+    if isinstance(kind, Decimal):
+        return _decimals(text, kind)
     return _days(text) if name == "date" else None
+
+
+def _decimals(text: pa.Array, kind: Decimal) -> pa.Array:
+    """Decimals of at most the type's digits; anything else is unknown."""
+    whole = max(kind.precision - kind.scale, 1)
+    pattern = rf"^-?\d{{1,{whole}}}(\.\d{{1,{kind.scale}}})?$" if kind.scale > 0 else _WHOLE
+    wide = kind.precision < _MOST_DIGITS and kind.scale >= 0
+    return _matching(text, pattern if wide else "a^").cast(kind.to_arrow())
 
 
 def _matching(text: pa.Array, pattern: str) -> pa.Array:

@@ -35,7 +35,7 @@ def extremes(rows, schema, partitions, cut_length):
     least, most = [], []
     for field in schema.fields:
         kind = kind_of(field.type)
-        if field.name in partitions or kind in ("array", "struct", "map", "binary", "decimal"):
+        if field.name in partitions or kind in ("array", "struct", "map", "binary"):
             continue
         values = [row[field.name] for row in rows if row[field.name] is not None]
         values = [v for v in values if not (isinstance(v, float) and math.isnan(v))]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -10,8 +12,13 @@ from tests.unit.plan.sql_oracle import key, truth
 
 from indextables.expr.predicate import parse_predicate
 from indextables.model.types import Atomic, Field, Struct
+from indextables.plan.columns import describe_columns
 from indextables.plan.partitions import render_value
 from indextables.plan.prune import keep_manifest, prune_splits
+
+# our writer keeps every column in the order of its type
+MAPPING = [{"name": f.name, "type": "i64"} for f in SCHEMA.fields if f.name.startswith("c_")]
+TYPED = describe_columns(SCHEMA, PARTITIONS, mappings=[json.dumps(MAPPING)])
 
 
 @st.composite
@@ -32,7 +39,7 @@ def split_rows(draw):
 def test_no_split_with_a_matching_row_is_pruned(case):
     predicate, groups, cut_length = case
     files = files_of(groups, SCHEMA, PARTITIONS, cut_length)
-    kept, counters = prune_splits(files, parse_predicate(predicate), SCHEMA, PARTITIONS)
+    kept, counters = prune_splits(files, parse_predicate(predicate), SCHEMA, PARTITIONS, TYPED)
     paths = set(kept.column("path").to_pylist())
     for number, group in enumerate(groups):
         if any(truth(predicate, row, SCHEMA) is True for row in group):
@@ -134,6 +141,23 @@ def test_not_a_number_is_above_every_maximum():
     files = table(split("nan", {"price": "1"}, {"price": "2"}))
     assert kept(files, ">", "price", 5.0, "double") == ["nan"]
     assert kept(files, "<", "price", 0.5, "double") == []
+
+
+def test_numbers_kept_as_text_by_other_writers_prune_nothing():
+    short = Struct((Field("n", Atomic("short")),))
+    files = table(split("texts", {"n": "10"}, {"n": "3"}))
+    predicate = parse_predicate({"op": "=", "args": [{"col": ["n"]}, {"lit": 2, "type": "short"}]})
+    as_text = describe_columns(short, mappings=['[{"name":"n","type":"text","tokenizer":"raw"}]'])
+    typed = describe_columns(short, mappings=['[{"name":"n","type":"i64"}]'])
+    assert prune_splits(files, predicate, short)[0].num_rows == 1
+    assert prune_splits(files, predicate, short, columns=as_text)[0].num_rows == 1
+    assert prune_splits(files, predicate, short, columns=typed)[0].num_rows == 0
+
+
+def test_cut_numbers_prune_nothing():
+    # as written: the minimum of doubles, cut after 32 characters
+    files = table(split("cut", {"price": "-1797693134862315700000000000000"}, {"price": "1"}))
+    assert kept(files, "<", "price", -1e300, "double") == ["cut"]
 
 
 def test_missing_or_foreign_statistics_keep_the_split():
