@@ -117,6 +117,24 @@ CODES: dict[str, Code] = {
         "cast the column to a wider type first",
         "22003",
     ),
+    "COMMIT_CONFLICT": Code(
+        ConflictError,
+        "{operation} cannot follow {winner} (version {version}): {detail}",
+        "read the table again and redo the operation",
+        "40001",
+    ),
+    "COMMIT_CONTENTION": Code(
+        ConflictError,
+        "other writers were faster {attempts} times in a row on `{path}`",
+        "try again, or raise spark.indextables.transaction.retry.maxAttempts",
+        "40001",
+    ),
+    "COMMIT_UNKNOWN": Code(
+        CommitUnknownError,
+        "the store did not say whether version {version} of `{path}` was written",
+        "look at the history of the table before doing it again",
+        "08007",
+    ),
     "CONFIG_BAD_VALUE": Code(
         ConfigError,
         "`{key}` = `{value}` is not valid: {allowed}",
@@ -256,6 +274,12 @@ CODES: dict[str, Code] = {
         "give one: `.load(path)`, `.save(path)` or the option `path`",
         "42601",
     ),
+    "PROTOCOL_UNSUPPORTED": Code(
+        ProtocolError,
+        "`{path}` needs {needs}",
+        "use a newer version of indextables",
+        "0A000",
+    ),
     "QUERY_INVALID": Code(
         InvalidError,
         "{detail}",
@@ -353,6 +377,24 @@ CODES: dict[str, Code] = {
         "keywords stand in the order shown; paths are quoted",
         "42601",
     ),
+    "STORAGE_BAD_PATH": Code(
+        StorageError,
+        "`{path}` is not a path inside a table",
+        "paths are relative, without empty, `.` or `..` parts",
+        "22023",
+    ),
+    "STORAGE_BAD_SCHEME": Code(
+        StorageError,
+        "`{url}` names a store of unknown kind `{scheme}`",
+        "use a local path, s3://, abfss://, gs:// or memory://",
+        "22023",
+    ),
+    "STORAGE_BAD_URL": Code(
+        StorageError,
+        "`{url}` cannot be opened: {detail}",
+        "check the address and the storage keys",
+        "22023",
+    ),
     "STORAGE_FAILED": Code(
         StorageError,
         "`{path}`: {detail}",
@@ -382,6 +424,12 @@ CODES: dict[str, Code] = {
         "ALTER TABLE can not do this: {change}",
         "write the data to a new table",
         "0A000",
+    ),
+    "VERSION_NOT_AVAILABLE": Code(
+        InvalidError,
+        "version {version} of `{path}` is not available; versions {first} to {last} are",
+        "older versions are removed by retention; choose one of the range",
+        "22023",
     ),
 }
 

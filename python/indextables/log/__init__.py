@@ -1,0 +1,36 @@
+"""Memory: the transaction log. Pure rules apart from reading and writing.
+
+Pure: actions, codec, replay, conflicts, retention, registry, partitions, statistics, state.
+Acting: log (the door), reading, committing, checkpoints, cleaning, history.
+"""
+
+from indextables.log.actions import (
+    AddFile,
+    CommitInfo,
+    DeletionVector,
+    Metadata,
+    Protocol,
+    RemoveFile,
+    SkipFile,
+    Txn,
+)
+from indextables.log.log import Log, open_log
+from indextables.log.snapshot import Snapshot
+from indextables.log.transaction import Committed, Operation, Transaction
+
+__all__ = [
+    "AddFile",
+    "CommitInfo",
+    "Committed",
+    "DeletionVector",
+    "Log",
+    "Metadata",
+    "Operation",
+    "Protocol",
+    "RemoveFile",
+    "SkipFile",
+    "Snapshot",
+    "Transaction",
+    "Txn",
+    "open_log",
+]

@@ -1,0 +1,157 @@
+"""The words of the log: one frozen value per kind of action in a version file.
+
+Each value keeps what it does not know in `extra`, so that a file rewritten by us loses nothing that
+a newer writer put there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from indextables.model.types import Struct, parse_schema
+
+JsonObject: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a reader and a writer must understand."""
+
+    min_reader_version: int
+    min_writer_version: int
+    reader_features: frozenset[str] = frozenset()
+    writer_features: frozenset[str] = frozenset()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Schema, partitioning and configuration of the table."""
+
+    id: str
+    schema_string: str
+    partition_columns: tuple[str, ...] = ()
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    name: str | None = None
+    description: str | None = None
+    provider: str = "indextables"
+    format_options: Mapping[str, str] = field(default_factory=dict)
+    created_time: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def schema(self) -> Struct:
+        """The schema as a value."""
+        return parse_schema(self.schema_string)
+
+
+@dataclass(frozen=True)
+class DeletionVector:
+    """Where the deleted rows of a split are written: a vector inside a file of `index/`."""
+
+    file: str
+    offset: int
+    length: int
+    cardinality: int
+
+
+@dataclass(frozen=True)
+class AddFile:
+    """A split of the table. A partition column missing in `partition_values` is null."""
+
+    path: str
+    partition_values: Mapping[str, str]
+    size: int
+    modification_time: int
+    data_change: bool = True
+    stats: str | None = None
+    min_values: Mapping[str, str] | None = None
+    max_values: Mapping[str, str] | None = None
+    num_records: int | None = None
+    footer_start_offset: int | None = None
+    footer_end_offset: int | None = None
+    has_footer_offsets: bool = False
+    delete_opstamp: int | None = None
+    split_tags: tuple[str, ...] | None = None
+    num_merge_ops: int | None = None
+    doc_mapping_json: str | None = None
+    doc_mapping_ref: str | None = None
+    uncompressed_size_bytes: int | None = None
+    time_range_start: str | None = None
+    time_range_end: str | None = None
+    added_at_version: int = 0
+    added_at_timestamp: int = 0
+    companion_source_files: tuple[str, ...] | None = None
+    companion_delta_version: int | None = None
+    companion_fast_field_mode: str | None = None
+    deletion_vector: DeletionVector | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RemoveFile:
+    """A split that is no longer part of the table."""
+
+    path: str
+    deletion_timestamp: int | None = None
+    data_change: bool = True
+    partition_values: Mapping[str, str] | None = None
+    size: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SkipFile:
+    """A split that an operation had to leave alone for a while."""
+
+    path: str
+    skip_timestamp: int
+    reason: str
+    operation: str
+    retry_after: int | None = None
+    skip_count: int = 1
+    partition_values: Mapping[str, str] | None = None
+    size: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Txn:
+    """The newest batch of a streaming query, so that a replayed batch changes nothing."""
+
+    app_id: str
+    version: int
+    last_updated: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CommitInfo:
+    """Who did what, when; `id` is unique per commit and resolves lost answers."""
+
+    id: str | None
+    timestamp: int
+    operation: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    engine_info: str | None = None
+    read_version: int | None = None
+    is_blind_append: bool | None = None
+    user_metadata: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class UnknownAction:
+    """An action of a kind we do not know: ignored, but kept when a checkpoint is written."""
+
+    kind: str
+    value: Any
+
+
+Action: TypeAlias = (
+    Protocol | Metadata | AddFile | RemoveFile | SkipFile | Txn | CommitInfo | UnknownAction
+)

@@ -1,0 +1,149 @@
+"""The commit protocol: put-if-absent of the next version, check and retry when somebody won.
+
+    newest snapshot ──> check that what was read still holds ──> put the next version if absent
+          ^                                                              │           │
+          │                                          exists, or no answer│           │written
+          └─ back off <── somebody else's <── read it back <─────────────┘           v
+                                                    └── carries our id ───────────> done
+
+A lost answer is resolved by reading the version back and comparing the commit's id, never by
+deleting. As long as the version is free, the same commit is put there again: whichever of the two
+arrives is ours. Only a version that holds somebody else's commit makes us go on to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from indextables.config import log as keys
+from indextables.config.settings import Settings
+from indextables.errors import IndexTablesError, StorageError, error
+from indextables.log import codec, conflicts, names
+from indextables.log.clock import Clock, backoff_seconds
+from indextables.log.composing import compose
+from indextables.log.reading import Reader
+from indextables.log.replay import Change, Commit, replay
+from indextables.log.snapshot import Snapshot
+from indextables.log.transaction import Committed, Transaction
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of a put: ours, somebody else's, or (with a cause) nobody knows."""
+
+    won: bool = False
+    unsure: IndexTablesError | None = None
+
+
+class Committer:
+    """Commits to one table. `at` gives the snapshot of a version that was read before."""
+
+    def __init__(
+        self, reader: Reader, settings: Settings, clock: Clock, at: Callable[[int], Snapshot]
+    ) -> None:
+        self._reader = reader
+        self._clock = clock
+        self._at = at
+        self._attempts = settings.get(keys.RETRY_MAX_ATTEMPTS)
+        self._base_ms = settings.get(keys.RETRY_BASE_DELAY_MS)
+        self._most_ms = settings.get(keys.RETRY_MAX_DELAY_MS)
+        self._gzip = settings.get(keys.COMPRESSION_ENABLED)
+
+    def create(self, mine: Transaction) -> Committed:
+        """Commit version 0; TABLE_EXISTS when somebody was there before."""
+        path = self._reader.store.url
+        if self._reader.listing().latest is not None:
+            raise error("TABLE_EXISTS", path=path)
+        commit = compose(mine, None, self._clock.now_ms())
+        outcome = _Outcome()
+        for attempt in range(self._attempts):
+            outcome = self._put(commit, mine.id)
+            if outcome.won:
+                change = replay(Change(), [commit])
+                return Committed(0, self._reader.snapshot_of(commit, change, None))
+            if outcome.unsure is None:
+                raise error("TABLE_EXISTS", path=path)
+            self._pause(attempt)
+        raise error("COMMIT_UNKNOWN", path=path, version=0) from outcome.unsure
+
+    def commit(self, mine: Transaction, newest: Snapshot) -> Committed:
+        """Commit after the newest version, whichever that is when the store accepts it."""
+        self._check_since(mine, newest)
+        outcome = _Outcome()
+        for attempt in range(self._attempts):
+            if mine.txn is not None and newest.txns.get(mine.txn.app_id, -1) >= mine.txn.version:
+                return Committed(newest.version, newest, skipped=True)
+            commit = compose(mine, newest, self._clock.now_ms())
+            outcome = self._put(commit, mine.id)
+            if outcome.won:
+                return Committed(commit.version, self._reader.advance(newest, [commit]))
+            self._pause(attempt)
+            winners = self._winners(newest, outcome)
+            before, newest = newest, self._reader.advance(newest, winners) if winners else newest
+            own = next((w for w in winners if w.info and w.info.id == mine.id), None)
+            if own is not None:
+                return Committed(own.version, newest)
+            if mine.rebuild is None:
+                conflicts.check(mine, partial(getattr, before, "metadata"), winners)
+        if outcome.unsure is not None:
+            at = newest.version + 1
+            raise error("COMMIT_UNKNOWN", path=newest.path, version=at) from outcome.unsure
+        raise error("COMMIT_CONTENTION", path=newest.path, attempts=self._attempts)
+
+    def _check_since(self, mine: Transaction, newest: Snapshot) -> None:
+        """Check against what was committed between reading and now."""
+        if mine.read_version >= newest.version or mine.rebuild is not None:
+            return
+        try:
+            winners = self._reader.commits(mine.read_version + 1, newest.version)
+        except StorageError as cause:
+            if cause.code != "FILE_MISSING":
+                raise
+            # the commits in between were cleaned away: only what relies on nothing may go on
+            if conflicts.relies_on_files(mine):
+                detail = f"the commits after version {mine.read_version} are no longer there"
+                raise conflicts.conflict(mine, None, newest.version, detail) from None
+            winners = [Commit(newest.version, (newest.metadata,))]
+        conflicts.check(mine, lambda: self._at(mine.read_version).metadata, winners)
+
+    def _winners(self, newest: Snapshot, outcome: _Outcome) -> list[Commit]:
+        """The commits after a snapshot, found by asking for each: a listing may be stale."""
+        found: list[Commit] = []
+        try:
+            while (commit := self._reader.commit(newest.version + 1 + len(found))) is not None:
+                found.append(commit)
+        except StorageError:
+            if outcome.unsure is None:
+                raise
+            at = newest.version + 1
+            raise error("COMMIT_UNKNOWN", path=newest.path, version=at) from outcome.unsure
+        return found
+
+    def _put(self, commit: Commit, own_id: str) -> _Outcome:
+        """Try to write a version; whoever's it is then, is decided by the id in it."""
+        info = commit.info
+        assert info is not None
+        text = codec.encode_version(info, [a for a in commit.actions if a is not info])
+        data = codec.deflate(text) if self._gzip else text
+        unsure: StorageError | None = None
+        try:
+            if self._reader.store.put(names.version_file(commit.version), data, if_absent=True):
+                return _Outcome(won=True)
+        except StorageError as cause:
+            if cause.context.get("refused"):
+                raise
+            unsure = cause
+        try:
+            there = self._reader.commit(commit.version)
+        except StorageError as cause:
+            return _Outcome(unsure=unsure or cause)
+        if there is None:
+            missing = error("FILE_MISSING", path=names.version_file(commit.version))
+            return _Outcome(unsure=unsure or missing)
+        return _Outcome(won=there.info is not None and there.info.id == own_id)
+
+    def _pause(self, attempt: int) -> None:
+        jitter = self._clock.jitter()
+        self._clock.sleep(backoff_seconds(attempt, self._base_ms, self._most_ms, jitter))

@@ -1,0 +1,96 @@
+"""From a transaction and the newest snapshot to the actions of the next version. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from indextables import __version__
+from indextables.log import protocol, registry
+from indextables.log.actions import (
+    Action,
+    AddFile,
+    CommitInfo,
+    Metadata,
+    Protocol,
+    RemoveFile,
+)
+from indextables.log.replay import ENGINE, Commit
+from indextables.log.snapshot import Snapshot
+from indextables.log.transaction import Transaction
+
+_DEDUPLICATED_SINCE = 3  # protocol version that knows the schema registry
+# removals first: a path that is removed and added again was replaced
+_ORDER: tuple[type[Action], ...] = (Protocol, Metadata, RemoveFile, AddFile)
+
+
+def compose(mine: Transaction, newest: Snapshot | None, now_ms: int) -> Commit:
+    """The commit that follows a snapshot, or the first one."""
+    if newest is None:
+        actions, version, floor = mine.actions, 0, 0
+    else:
+        protocol.check_writable(newest.protocol, newest.path)
+        actions = mine.actions if mine.rebuild is None else mine.rebuild(newest)
+        actions = _with_protocol(mine, newest, _with_registry(newest, actions))
+        version, floor = newest.version + 1, newest.timestamp_ms + 1
+    if mine.txn is not None:
+        actions = (replace(mine.txn, last_updated=now_ms), *actions)
+    info = CommitInfo(
+        id=mine.id,
+        timestamp=max(now_ms, floor),
+        operation=str(mine.operation),
+        parameters=mine.parameters,
+        metrics=mine.metrics,
+        engine_info=f"{ENGINE}/{__version__}",
+        read_version=mine.read_version if mine.read_version >= 0 else None,
+        is_blind_append=_is_blind(mine, actions),
+        user_metadata=mine.user_metadata,
+    )
+    ordered = sorted(actions, key=_rank)
+    return Commit(version, (info, *ordered))
+
+
+def _rank(action: Action) -> int:
+    return _ORDER.index(type(action)) if type(action) in _ORDER else len(_ORDER)
+
+
+def _is_blind(mine: Transaction, actions: tuple[Action, ...]) -> bool:
+    return mine.reads is None and not any(isinstance(a, RemoveFile) for a in actions)
+
+
+def _with_registry(newest: Snapshot, actions: tuple[Action, ...]) -> tuple[Action, ...]:
+    """Document mappings moved from the files into the registry, once each."""
+    metadata = next((a for a in actions if isinstance(a, Metadata)), newest.metadata)
+    if newest.protocol.min_reader_version < _DEDUPLICATED_SINCE:
+        return actions
+    known = {**newest.registry, **registry.from_configuration(metadata.configuration)}
+    hashes: dict[str, str] = {}
+    for action in actions:
+        if isinstance(action, AddFile) and action.doc_mapping_json is not None:
+            text = action.doc_mapping_json
+            hashes.setdefault(text, registry.schema_hash(text))
+    fresh = {hashes[text]: text for text in hashes if hashes[text] not in known}
+    shortened = tuple(
+        replace(a, doc_mapping_json=None, doc_mapping_ref=hashes[a.doc_mapping_json])
+        if isinstance(a, AddFile) and a.doc_mapping_json is not None
+        else a
+        for a in actions
+    )
+    wanted = {**known, **fresh}
+    if metadata is newest.metadata and not fresh:
+        return shortened
+    # metadata replaces what was there: it must carry every mapping that a live file may name
+    full = replace(metadata, configuration=registry.configured(metadata.configuration, wanted))
+    return (full, *(a for a in shortened if not isinstance(a, Metadata)))
+
+
+def _with_protocol(
+    mine: Transaction, newest: Snapshot, actions: tuple[Action, ...]
+) -> tuple[Action, ...]:
+    features = set(mine.features)
+    if any(isinstance(a, AddFile) and a.deletion_vector is not None for a in actions):
+        features.add(protocol.DELETION_VECTORS)
+    given = next((a for a in actions if isinstance(a, Protocol)), newest.protocol)
+    needed = protocol.raised(given, features) if features else given
+    if needed == newest.protocol:
+        return actions
+    return (needed, *(a for a in actions if not isinstance(a, Protocol)))

@@ -1,0 +1,94 @@
+"""Names of the files of a log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+FOLDER = "_transaction_log"
+POINTER = f"{FOLDER}/_last_checkpoint"
+MANIFESTS = f"{FOLDER}/manifests"
+_VERSION = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.json")
+_PART = re.compile(r"(\d{20})\.checkpoint\..+\.json")
+_STATE = re.compile(r"state-v(\d{20})")
+
+
+def version_file(version: int) -> str:
+    """The path of a version file."""
+    return f"{FOLDER}/{version:020d}.json"
+
+
+def checkpoint_file(version: int) -> str:
+    """The path of a JSON checkpoint."""
+    return f"{FOLDER}/{version:020d}.checkpoint.json"
+
+
+def part_name(version: int, checkpoint_id: str, part: int) -> str:
+    """The name of one part of a JSON checkpoint of several parts."""
+    return f"{version:020d}.checkpoint.{checkpoint_id}.{part:05d}.json"
+
+
+def state_name(version: int) -> str:
+    """The name of a state's folder."""
+    return f"state-v{version:020d}"
+
+
+def state_file(version: int) -> str:
+    """The path of a state manifest."""
+    return f"{FOLDER}/{state_name(version)}/_manifest.avro"
+
+
+def manifest_path(listed: str, version: int) -> str:
+    """The path of a manifest as a state of this version lists it.
+
+    With a folder in it, it is relative to the log (shared, or normalised legacy); without, to the
+    folder of the state (legacy).
+    """
+    return f"{FOLDER}/{listed}" if "/" in listed else f"{FOLDER}/{state_name(version)}/{listed}"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The versions a log's file names speak of, ascending."""
+
+    versions: tuple[int, ...] = ()
+    checkpoints: tuple[int, ...] = ()
+    states: tuple[int, ...] = ()
+
+    @property
+    def latest(self) -> int | None:
+        """The newest version there is any sign of."""
+        return max((*self.versions[-1:], *self.checkpoints[-1:], *self.states[-1:]), default=None)
+
+    @property
+    def bases(self) -> tuple[int, ...]:
+        """Versions from which replay can start, ascending."""
+        start = (-1,) if self.versions[:1] == (0,) else ()
+        return (*start, *sorted({*self.checkpoints, *self.states}))
+
+    @property
+    def earliest(self) -> int | None:
+        """The oldest version that can be read."""
+        return max(0, self.bases[0]) if self.bases else None
+
+
+def parse_names(names: Iterable[str]) -> Listing:
+    """The listing of the names in a log's folder; other names mean nothing."""
+    versions: set[int] = set()
+    checkpoints: set[int] = set()
+    states: set[int] = set()
+    for name in names:
+        for pattern, found in ((_VERSION, versions), (_CHECKPOINT, checkpoints), (_STATE, states)):
+            if match := pattern.fullmatch(name):
+                found.add(int(match[1]))
+    return Listing(tuple(sorted(versions)), tuple(sorted(checkpoints)), tuple(sorted(states)))
+
+
+def part_version(name: str) -> int | None:
+    """The version of a part of a JSON checkpoint, or None for other names."""
+    if _CHECKPOINT.fullmatch(name):
+        return None
+    match = _PART.fullmatch(name)
+    return int(match[1]) if match else None

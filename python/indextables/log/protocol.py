@@ -1,0 +1,79 @@
+"""Which tables we may read and write, and which protocol a change needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from indextables.errors import error
+from indextables.log.actions import Protocol
+
+# what a table needs from its first use of one of our additions on
+VERSION_WITH_FEATURES = 5
+CURRENT_VERSION = 4
+DELETION_VECTORS = "deletionVectors"
+PRIMARY_KEY = "primaryKey"
+LEAN_SPLITS = "leanSplits"
+OUR_FEATURES = frozenset({DELETION_VECTORS, PRIMARY_KEY, LEAN_SPLITS})
+_BASE_FEATURES = frozenset({"avroState", "schemaDeduplication"})
+READER_FEATURES = (
+    _BASE_FEATURES
+    | OUR_FEATURES
+    | {"skippedFiles", "extendedMetadata", "footerOffsets", "multiPartCheckpoint"}
+)
+WRITER_FEATURES = READER_FEATURES | {"checkpoint", "optimizeWrite"}
+# a log without a protocol action is of the first kind
+OLDEST = Protocol(1, 1)
+NEW_TABLE = Protocol(CURRENT_VERSION, CURRENT_VERSION, _BASE_FEATURES, _BASE_FEATURES)
+
+
+def check_readable(protocol: Protocol, path: str) -> None:
+    """Refuse a table that needs a newer reader, naming what it needs."""
+    _check(path, "reader", protocol.min_reader_version, protocol.reader_features, READER_FEATURES)
+
+
+def check_writable(protocol: Protocol, path: str) -> None:
+    """Refuse a table that needs a newer writer, naming what it needs."""
+    check_readable(protocol, path)
+    _check(path, "writer", protocol.min_writer_version, protocol.writer_features, WRITER_FEATURES)
+
+
+def _check(
+    path: str, role: str, version: int, features: frozenset[str], known: frozenset[str]
+) -> None:
+    unknown = sorted(features - known)
+    if version > VERSION_WITH_FEATURES or version < 1:
+        needs = f"{role} version {version}, this is version {VERSION_WITH_FEATURES}"
+    elif unknown:
+        needs = f"{role} features unknown here: {', '.join(unknown)}"
+    else:
+        return
+    raise error("PROTOCOL_UNSUPPORTED", path=path, needs=needs)
+
+
+def raised(protocol: Protocol, features: Iterable[str]) -> Protocol:
+    """The protocol with more features; versions only ever rise."""
+    wanted = frozenset(features)
+    if wanted <= protocol.reader_features and wanted <= protocol.writer_features:
+        return protocol
+    base = upgraded(protocol)
+    return replace(
+        base,
+        min_reader_version=max(VERSION_WITH_FEATURES, base.min_reader_version),
+        min_writer_version=max(VERSION_WITH_FEATURES, base.min_writer_version),
+        reader_features=base.reader_features | wanted,
+        writer_features=base.writer_features | wanted,
+    )
+
+
+def upgraded(protocol: Protocol) -> Protocol:
+    """The protocol an Avro state needs."""
+    if protocol.min_reader_version >= CURRENT_VERSION:
+        return protocol
+    return replace(
+        protocol,
+        min_reader_version=CURRENT_VERSION,
+        min_writer_version=max(CURRENT_VERSION, protocol.min_writer_version),
+        reader_features=protocol.reader_features | _BASE_FEATURES,
+        writer_features=protocol.writer_features | _BASE_FEATURES,
+    )

@@ -1,0 +1,227 @@
+"""From the files of a log to a snapshot: the newest whole base, then every version after it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from indextables.config import log as keys
+from indextables.config.settings import Settings
+from indextables.errors import CorruptError, IndexTablesError, StorageError, error
+from indextables.log import codec, names, protocol
+from indextables.log.actions import Action, Metadata, Protocol
+from indextables.log.manifests import ManifestCache, ManifestReader, StateBase
+from indextables.log.names import Listing
+from indextables.log.replay import Change, Commit, replay
+from indextables.log.snapshot import Base, Snapshot
+from indextables.log.state import Pointer, StateManifest
+from indextables.log.statefile import decode_pointer, decode_state, decode_state_json
+from indextables.storage import Store
+
+_log = logging.getLogger("indextables.log")
+_REFRESH_LIMIT = 100  # versions replayed onto a held snapshot before starting from a newer base
+
+
+class Reader:
+    """Reads one table's log. Holds no state but the cache of manifests."""
+
+    def __init__(self, store: Store, settings: Settings, cache: ManifestCache | None) -> None:
+        self.store = store
+        self._parallelism = settings.get(keys.STATE_READ_PARALLELISM)
+        self.manifests = ManifestReader(store, self._parallelism, cache)
+
+    def pointer(self) -> Pointer | None:
+        """What `_last_checkpoint` says; None when it is missing or damaged: it is only a hint."""
+        data = self.store.find(names.POINTER)
+        if data is None:
+            return None
+        try:
+            return decode_pointer(data)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            _log.warning("`%s` is damaged and ignored", names.POINTER)
+            return None
+
+    def listing(self, after: int | None = None) -> Listing:
+        """What file names say, from a version on, or all of it."""
+        if after is None:
+            return names.parse_names(self.store.children(names.FOLDER))
+        first = f"{after:020d}"
+        versions = self.store.children(names.FOLDER, first, "_")
+        states = self.store.children(names.FOLDER, names.state_name(after - 1), "state-w")
+        return names.parse_names([*versions, *states])
+
+    def commit(self, version: int) -> Commit | None:
+        """One version file, or None when there is none."""
+        path = names.version_file(version)
+        data = self.store.find(path)
+        return None if data is None else Commit(version, tuple(codec.decode_actions(data, path)))
+
+    def commits(self, first: int, last: int) -> list[Commit]:
+        """Version files of a range; one that is missing is an error."""
+        paths = [names.version_file(version) for version in range(first, last + 1)]
+        contents = self.store.find_all(paths, self._parallelism)
+        found = []
+        for version, path, data in zip(range(first, last + 1), paths, contents, strict=True):
+            if data is None:
+                raise error("FILE_MISSING", path=path)
+            found.append(Commit(version, tuple(codec.decode_actions(data, path))))
+        return found
+
+    def load(self, version: int | None = None) -> Snapshot:
+        """The table at a version, by default the newest."""
+        pointer = self.pointer()
+        if pointer is not None and (version is None or version >= pointer.version):
+            near = self.listing(pointer.version)
+            if near.latest is not None:
+                target = near.latest if version is None else version
+                snapshot = self._assemble(near, target, strict=False)
+                if snapshot is not None:
+                    return snapshot
+        everything = self.listing()
+        latest = everything.latest
+        if latest is None:
+            raise error("TABLE_NOT_FOUND", path=self.store.url)
+        target = latest if version is None else version
+        found = self._assemble(everything, target, strict=True)
+        assert found is not None
+        return found
+
+    def refresh(self, held: Snapshot) -> Snapshot:
+        """The newest version, given one that was read before; one listing when nothing changed."""
+        near = self.listing(held.version + 1)
+        if near.latest is None or near.latest <= held.version:
+            return held
+        commits = []
+        last = near.versions[-1] if near.versions else held.version
+        if last == near.latest and last - held.version <= _REFRESH_LIMIT:
+            commits = self.commits(held.version + 1, last)
+        if commits:
+            return self.advance(held, commits)
+        return self.load()
+
+    def advance(self, held: Snapshot, commits: Sequence[Commit]) -> Snapshot:
+        """A snapshot with more commits on it."""
+        change = replay(held.change, commits)
+        return self.snapshot_of(commits[-1], change, held.base)
+
+    def _assemble(self, listing: Listing, target: int, *, strict: bool) -> Snapshot | None:
+        """The snapshot at a version from the newest usable base; None: look further."""
+        latest = listing.latest
+        bases = [b for b in reversed(listing.bases) if b <= target]
+        if not bases or latest is None or target > latest:
+            if strict:
+                raise self.unavailable(target, listing)
+            return None
+        failure: IndexTablesError | None = None
+        for base in bases:
+            # a version that exists only as a state cannot be replayed over
+            if any(v not in listing.versions for v in range(base + 1, target + 1)):
+                break
+            try:
+                return self._from_base(listing, base, target)
+            except (CorruptError, StorageError) as cause:
+                _log.warning("version %d of `%s`: %s", base, self.store.url, cause)
+                failure = failure or cause
+        if not strict:
+            return None
+        raise failure or self.unavailable(target, listing)
+
+    def _from_base(self, listing: Listing, base: int, target: int) -> Snapshot:
+        if base in listing.states:
+            start, state_base, timestamp = self._start_from_state(base)
+        elif base in listing.checkpoints:
+            actions = self._checkpoint(base)
+            start = replay(Change(ours=False), [Commit(base, tuple(actions))])
+            state_base, timestamp = None, 0
+        else:
+            start, state_base, timestamp = Change(), None, 0
+        commits = self.commits(base + 1, target)
+        change = replay(start, commits)
+        last = commits[-1] if commits else Commit(target, (), timestamp)
+        return self.snapshot_of(last, change, state_base)
+
+    def _start_from_state(self, version: int) -> tuple[Change, StateBase, int]:
+        state = self.state(version)
+        kept: list[Action] = [Protocol(state.protocol_version, state.protocol_version)]
+        kept += [self._metadata(state)]
+        kept += state.actions
+        start = replay(Change(), [Commit(version, tuple(kept))])
+        # the facts of a state are no commits, whoever wrote it
+        start = Change(**{**vars(start), "ours": True})
+        return start, StateBase(state, self.manifests), state.created_at
+
+    def state(self, version: int) -> StateManifest:
+        """The state of a version."""
+        path = names.state_file(version)
+        data = self.store.find(path)
+        if data is not None:
+            state = decode_state(data, path)
+        else:
+            path = path.removesuffix(".avro") + ".json"
+            data = self.store.find(path)
+            if data is None:
+                raise error("FILE_MISSING", path=names.state_file(version))
+            state = decode_state_json(data, path)
+        if state.version != version:
+            detail = f"it describes version {state.version}"
+            raise error("FILE_CORRUPT", path=path, detail=detail)
+        return state
+
+    def _metadata(self, state: StateManifest) -> Metadata:
+        """The metadata of a state; older writers left it to the version files."""
+        if state.metadata is not None:
+            path = names.state_file(state.version)
+            return codec.decode_metadata(state.metadata, path)
+        listing = self.listing()
+        for version in reversed([v for v in listing.versions if v <= state.version]):
+            commit = self.commit(version)
+            for action in reversed(commit.actions if commit else ()):
+                if isinstance(action, Metadata):
+                    return action
+        for version in reversed([v for v in listing.states if v < state.version]):
+            older = self.state(version)
+            if older.metadata is not None:
+                return self._metadata(older)
+        detail = "it has no metadata, and no version file or older state has any"
+        raise error("FILE_CORRUPT", path=names.state_file(state.version), detail=detail)
+
+    def _checkpoint(self, version: int) -> list[Action]:
+        """The actions of a JSON checkpoint, in one file or several."""
+        path = names.checkpoint_file(version)
+        data = self.store.get(path)
+        parts = codec.decode_parts(data, path)
+        if parts is None:
+            return codec.decode_actions(data, path)
+        paths = [f"{names.FOLDER}/{part}" for part in parts]
+        actions: list[Action] = []
+        for part, content in zip(paths, self.store.find_all(paths, self._parallelism), strict=True):
+            if content is None:
+                raise error("FILE_MISSING", path=part)
+            actions += codec.decode_actions(content, part, whole=False)
+        return actions
+
+    def snapshot_of(self, last: Commit, change: Change, base: Base | None) -> Snapshot:
+        """The snapshot after a commit, if we may read such a table."""
+        if change.metadata is None:
+            path = names.version_file(last.version)
+            raise error("FILE_CORRUPT", path=path, detail="no metaData up to this version")
+        needs = change.protocol or protocol.OLDEST
+        protocol.check_readable(needs, self.store.url)
+        timestamp = last.timestamp or self._file_time(last.version)
+        return Snapshot(
+            self.store.url, last.version, timestamp, needs, change.metadata, change, base
+        )
+
+    def _file_time(self, version: int) -> int:
+        meta = self.store.head(names.version_file(version))
+        return 0 if meta is None else meta.modified_ms
+
+    def unavailable(self, version: int, listing: Listing) -> IndexTablesError:
+        """The error for a version that cannot be read."""
+        return error(
+            "VERSION_NOT_AVAILABLE",
+            version=version,
+            path=self.store.url,
+            first=listing.earliest,
+            last=listing.latest,
+        )

@@ -1,0 +1,128 @@
+"""A table at one version: its facts, and its live splits as an Arrow table, loaded on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol as Interface
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.log import entries, registry
+from indextables.log.actions import Metadata, Protocol, SkipFile
+from indextables.log.replay import Change
+from indextables.log.state import PartitionBounds, StateManifest
+from indextables.model.types import Struct
+
+KeepManifest: TypeAlias = Callable[[Mapping[str, PartitionBounds]], bool]
+
+
+class Base(Interface):
+    """The checkpoint a snapshot starts from."""
+
+    @property
+    def state(self) -> StateManifest:
+        """What the checkpoint says."""
+
+    def files(self, keep: KeepManifest | None) -> pa.Table:
+        """Its live entries, of the manifests to keep."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A consistent view of a table. Nothing in it changes, whatever others commit."""
+
+    path: str
+    version: int
+    timestamp_ms: int
+    protocol: Protocol
+    metadata: Metadata
+    change: Change = field(repr=False)
+    base: Base | None = field(default=None, repr=False)
+
+    @property
+    def schema(self) -> Struct:
+        """The columns of the table."""
+        return self.metadata.schema
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The columns the table is partitioned by."""
+        return self.metadata.partition_columns
+
+    @property
+    def base_version(self) -> int:
+        """The version of the checkpoint this view starts from, -1 without one."""
+        return -1 if self.base is None else self.base.state.version
+
+    @cached_property
+    def registry(self) -> Mapping[str, str]:
+        """Document mappings by hash."""
+        kept = {} if self.base is None else registry.bare(self.base.state.schema_registry)
+        return {**kept, **registry.from_configuration(self.metadata.configuration)}
+
+    @property
+    def txns(self) -> Mapping[str, int]:
+        """The newest batch of each streaming query."""
+        return {app: txn.version for app, txn in self.change.txns.items()}
+
+    def skips(self, now_ms: int) -> Mapping[str, SkipFile]:
+        """Splits to leave alone for now, by path."""
+        return {
+            path: skip
+            for path, skip in self.change.skips.items()
+            if skip.retry_after is not None and skip.retry_after > now_ms
+        }
+
+    def files(self, keep_manifest: KeepManifest | None = None) -> pa.Table:
+        """The live splits. Of manifests that `keep_manifest` refuses, none are read.
+
+        `keep_manifest` gets the bounds of the partition columns in a manifest, where known.
+        """
+        if keep_manifest is None:
+            return self._all_files
+        return self._files(keep_manifest)
+
+    @cached_property
+    def _all_files(self) -> pa.Table:
+        return self._files(None)
+
+    def _files(self, keep: KeepManifest | None) -> pa.Table:
+        added = entries.from_adds(self.change.adds.values())
+        if self.base is None:
+            return added
+        kept = self.base.files(keep)
+        gone = self.change.removes.keys() | self.change.adds.keys()
+        if gone:
+            kept = without_paths(kept, gone)
+        return entries.concat([kept, added])
+
+    @property
+    def num_files(self) -> int:
+        """How many splits are live."""
+        return int(self.files().num_rows)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all live splits."""
+        return pc.sum(self.files()["size"]).as_py() or 0
+
+    @property
+    def num_records(self) -> int | None:
+        """Rows of the table, or None when a split does not say how many it has."""
+        table = self.files()
+        if table["numRecords"].null_count:
+            return None
+        deleted = pc.sum(pc.struct_field(table["deletionVector"], "cardinality")).as_py() or 0
+        return (pc.sum(table["numRecords"]).as_py() or 0) - deleted
+
+
+def without_paths(table: pa.Table, paths: frozenset[str] | set[str]) -> pa.Table:
+    """The rows whose path is not among these."""
+    if not paths:
+        return table
+    gone = pc.is_in(table["path"], value_set=pa.array(sorted(paths), pa.string()))
+    return table.filter(pc.invert(gone))

@@ -1,0 +1,72 @@
+"""What a writer wants to commit, and what it relied on."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from indextables.log.actions import Action, AddFile, RemoveFile, Txn
+from indextables.log.snapshot import Snapshot
+
+
+class Operation(StrEnum):
+    """What a commit did; stands in the history."""
+
+    CREATE = "CREATE TABLE"
+    APPEND = "APPEND"
+    OVERWRITE = "OVERWRITE"
+    REPLACE_WHERE = "REPLACE WHERE"
+    DELETE = "DELETE"
+    UPDATE = "UPDATE"
+    MERGE_INTO = "MERGE INTO"
+    UPSERT = "UPSERT"
+    MERGE_SPLITS = "MERGE SPLITS"
+    DROP_PARTITIONS = "DROP PARTITIONS"
+    CHANGE_METADATA = "CHANGE METADATA"
+    RESTORE = "RESTORE"
+    SKIP = "SKIP SPLITS"
+    CHECKPOINT = "CHECKPOINT"
+    SYNC = "SYNC COMPANION"
+    REPAIR = "REPAIR"
+
+
+Rebuild: TypeAlias = Callable[[Snapshot], tuple[Action, ...]]
+Reads: TypeAlias = Callable[[AddFile | RemoveFile], bool]
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """Actions against a version that was read.
+
+    `rebuild` makes the actions anew from the newest snapshot, for operations that are defined by
+    what is there when they commit (overwrite, drop partitions, metadata changes). Without it,
+    `actions` stand as they are, and are refused when what they rely on has changed: the files they
+    remove or replace, the schema, and the files for which `reads` says that they matter.
+    """
+
+    operation: Operation
+    read_version: int
+    actions: tuple[Action, ...] = ()
+    rebuild: Rebuild | None = None
+    reads: Reads | None = None
+    features: frozenset[str] = frozenset()
+    txn: Txn | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    user_metadata: str | None = None
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+
+@dataclass(frozen=True)
+class Committed:
+    """The outcome: the version, and the table as it is with it.
+
+    `skipped` says that a streaming batch had been committed before, so nothing was written.
+    """
+
+    version: int
+    snapshot: Snapshot
+    skipped: bool = False

@@ -1,0 +1,261 @@
+"""The port to object stores: a rooted store that reads, writes once, lists and deletes.
+
+Paths are relative to the root and are checked: no path, whoever wrote it into a log, leaves the
+root. Everything above this module sees `StorageError` only, with the path in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import obstore
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    InvalidPathError,
+    NotSupportedError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+)
+from obstore.store import LocalStore, MemoryStore, ObjectStore
+
+from indextables.errors import IndexTablesError, error
+from indextables.storage.counters import Counters
+
+_LEAVING = re.compile(r"^/|(^|/)\.{1,2}(/|$)|//|[\x00-\x1f]")
+_LIST_CHUNK = 1000
+_REFUSALS = (InvalidPathError, NotSupportedError, PermissionDeniedError, UnauthenticatedError)
+
+# `Store.list` hides the builtin inside the class
+_Names: TypeAlias = list[str]
+_Parts: TypeAlias = list[bytes]
+_Found: TypeAlias = list[bytes | None]
+
+
+@dataclass(frozen=True)
+class ObjectMeta:
+    """What a listing says about an object."""
+
+    path: str
+    size: int
+    modified_ms: int
+
+
+def check_path(path: str) -> str:
+    """The path itself, if it stays below the root it is joined to."""
+    if not path or _LEAVING.search(path):
+        raise error("STORAGE_BAD_PATH", path=path)
+    return path
+
+
+class Store:
+    """One table's place in an object store."""
+
+    def __init__(
+        self, url: str, backend: ObjectStore | None, options: Mapping[str, str] | None = None
+    ) -> None:
+        self.url = url
+        self.options = dict(options or {})
+        self.counters = Counters()
+        self._backend = backend
+
+    def __repr__(self) -> str:
+        return f"Store({self.url!r})"
+
+    def native(self) -> tuple[str, str]:
+        """Address and options (JSON) for the engine's own store."""
+        return self.url, json.dumps(self.options)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether listings come sorted, page by page, over a network."""
+        return not isinstance(self._backend, LocalStore | MemoryStore | None)
+
+    def get(self, path: str) -> bytes:
+        """The whole object; `FILE_MISSING` when there is none."""
+        found = self.find(path)
+        if found is None:
+            raise error("FILE_MISSING", path=self._full(path))
+        return found
+
+    def find(self, path: str) -> bytes | None:
+        """The whole object, or None when there is none."""
+        backend = self._reading()
+        if backend is None:
+            return None
+        try:
+            data = obstore.get(backend, check_path(path)).bytes().to_bytes()
+        except FileNotFoundError:
+            self.counters.add("get")
+            return None
+        except (BaseError, OSError) as cause:
+            raise self._failed("get", path, cause) from cause
+        self.counters.add("get", read=len(data))
+        return data
+
+    def find_all(self, paths: Sequence[str], parallelism: int) -> _Found:
+        """Several objects at the same time, in order."""
+        if len(paths) <= 1:
+            return [self.find(path) for path in paths]
+        with ThreadPoolExecutor(min(parallelism, len(paths))) as pool:
+            return list(pool.map(self.find, paths))
+
+    def get_range(self, path: str, start: int, end: int) -> bytes:
+        """The bytes from `start` up to, not including, `end`."""
+        return self.get_ranges(path, [(start, end)])[0]
+
+    def get_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> _Parts:
+        """Several ranges of one object; near ones are fetched together."""
+        backend = self._reading()
+        if backend is None:
+            raise error("FILE_MISSING", path=self._full(path))
+        try:
+            parts = obstore.get_ranges(
+                backend,
+                check_path(path),
+                starts=[start for start, _ in ranges],
+                ends=[end for _, end in ranges],
+            )
+        except FileNotFoundError:
+            raise error("FILE_MISSING", path=self._full(path)) from None
+        except (BaseError, OSError) as cause:
+            raise self._failed("get_ranges", path, cause) from cause
+        data = [part.to_bytes() for part in parts]
+        self.counters.add("get", read=sum(map(len, data)))
+        return data
+
+    def put(self, path: str, data: bytes, *, if_absent: bool = False) -> bool:
+        """Write an object whole; with `if_absent`, False when there was one already.
+
+        Between processes and machines, one of several writers with `if_absent` wins, and nobody
+        ever sees a part of an object.
+        """
+        mode: Literal["create", "overwrite"] = "create" if if_absent else "overwrite"
+        try:
+            obstore.put(self._writing(), check_path(path), data, mode=mode, use_multipart=False)
+        except (AlreadyExistsError, PreconditionError):
+            self.counters.add("put")
+            return False
+        except (BaseError, OSError) as cause:
+            raise self._failed("put", path, cause) from cause
+        self.counters.add("put", written=len(data))
+        return True
+
+    def head(self, path: str) -> ObjectMeta | None:
+        """Size and age of an object, or None when there is none."""
+        backend = self._reading()
+        if backend is None:
+            return None
+        self.counters.add("head")
+        try:
+            return _meta(obstore.head(backend, check_path(path)))
+        except FileNotFoundError:
+            return None
+        except (BaseError, OSError) as cause:
+            raise self._failed("head", path, cause) from cause
+
+    def list(self, prefix: str, start_after: str | None = None) -> Iterator[ObjectMeta]:
+        """Everything below a folder, sorted by path, after a path if one is given."""
+        backend = self._reading()
+        if backend is None:
+            return
+        try:
+            chunks = self._list_chunks(backend, prefix, start_after)
+            if self.is_remote:
+                for chunk in chunks:
+                    yield from chunk
+            else:
+                yield from sorted((m for chunk in chunks for m in chunk), key=lambda m: m.path)
+        except FileNotFoundError:
+            return
+        except (BaseError, OSError) as cause:
+            raise self._failed("list", prefix, cause) from cause
+
+    def _list_chunks(
+        self, backend: ObjectStore, prefix: str, start_after: str | None
+    ) -> Iterator[Sequence[ObjectMeta]]:
+        prefix = prefix.rstrip("/")
+        for chunk in obstore.list(
+            backend, prefix or None, offset=start_after, chunk_size=_LIST_CHUNK
+        ):
+            self.counters.add("list")
+            yield [_meta(each) for each in chunk]
+
+    def children(self, folder: str, after: str = "", until: str = "\x7f") -> _Names:
+        """Names directly in a folder, files and folders, with after < name < until, sorted.
+
+        Costs as much as there are names in that range, not in the folder.
+        """
+        folder = folder.strip("/")
+        if not self.is_remote:
+            return [name for name in self._children_here(folder) if after < name < until]
+        names: dict[str, None] = {}
+        # `~` sorts after every name we write, so the folder `after` itself is passed by
+        for meta in self.list(folder, f"{folder}/{after}/~" if after else None):
+            name = meta.path[len(folder) + 1 :].split("/", 1)[0]
+            if name >= until:
+                break
+            if name > after:
+                names[name] = None
+        return list(names)
+
+    def _children_here(self, folder: str) -> _Names:
+        backend = self._reading()
+        if backend is None:
+            return []
+        self.counters.add("list")
+        try:
+            found = obstore.list_with_delimiter(backend, folder)
+        except FileNotFoundError:
+            return []
+        except (BaseError, OSError) as cause:
+            raise self._failed("list", folder, cause) from cause
+        paths = [*found["common_prefixes"], *(meta["path"] for meta in found["objects"])]
+        return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in paths)
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Delete objects; one that is gone already is no failure."""
+        backend = self._reading()
+        for path in paths:
+            if backend is None:
+                return
+            self.counters.add("delete")
+            try:
+                obstore.delete(backend, check_path(path))
+            except FileNotFoundError:
+                continue
+            except (BaseError, OSError) as cause:
+                raise self._failed("delete", path, cause) from cause
+
+    def _reading(self) -> ObjectStore | None:
+        """The backend, or None while the local folder does not exist."""
+        if self._backend is None and os.path.isdir(self.url):  # noqa: PTH112
+            self._backend = LocalStore(self.url)
+        return self._backend
+
+    def _writing(self) -> ObjectStore:
+        """The backend; a local folder is made with the first object."""
+        if self._backend is None:
+            self._backend = LocalStore(self.url, mkdir=True)
+        return self._backend
+
+    def _full(self, path: str) -> str:
+        return f"{self.url.rstrip('/')}/{path}"
+
+    def _failed(self, what: str, path: str, cause: Exception) -> IndexTablesError:
+        detail = str(cause).split("\n", 1)[0]
+        failure = error("STORAGE_FAILED", path=self._full(path), detail=f"{what}: {detail}")
+        # the store answered, and said no: the request was not carried out
+        failure.context["refused"] = isinstance(cause, _REFUSALS)
+        return failure
+
+
+def _meta(raw: Mapping[str, Any]) -> ObjectMeta:
+    return ObjectMeta(raw["path"], raw["size"], int(raw["last_modified"].timestamp() * 1000))
