@@ -3,6 +3,7 @@
 //! Modules are named by what they hold; PyO3 is used only below `python`.
 
 pub mod aggregate;
+pub mod cancel;
 pub mod columns;
 pub mod directory;
 pub mod error;

@@ -83,7 +83,7 @@ class SplitWriter:
         """Add the rows of a batch."""
         self._native.write(batch)
 
-    def finish(self, store: _native.Store | str, path: str) -> SplitInfo:
+    def finish(self, store: _native.Store, path: str) -> SplitInfo:
         """Put the split into the store; the writer is empty afterwards."""
         return SplitInfo.from_json(json.loads(self._native.finish(store, path)))
 

@@ -1,17 +1,64 @@
 //! Engine errors as the exceptions of `indextables.errors`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use serde_json::Value;
 
+use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
+
+/// How often waiting for long work looks for signals.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs work without the interpreter; a panic becomes an error instead of ending the process.
 pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     py.check_signals()?;
     let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    match outcome {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(to_python(py, &error)),
+        Err(panic) => Err(to_python(py, &EngineError::internal(panic_text(panic.as_ref())))),
+    }
+}
+
+/// Runs long work on a thread of its own while this one looks for signals: Ctrl-C stops it.
+pub fn run_interruptible<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    py.check_signals()?;
+    let mut signal = None;
+    let outcome = std::thread::scope(|scope| {
+        let (done, mut finished) = channel();
+        let worker = scope.spawn(move || {
+            let outcome = catch_unwind(AssertUnwindSafe(work));
+            // nobody listens any more only if this scope is being left
+            let _ = done.send(());
+            outcome
+        });
+        loop {
+            let (listening, waited) = py.detach(move || {
+                let waited = finished.recv_timeout(SIGNAL_INTERVAL);
+                (finished, waited)
+            });
+            finished = listening;
+            if waited != Err(RecvTimeoutError::Timeout) {
+                break worker.join().unwrap_or_else(Err);
+            }
+            if let Err(raised) = py.check_signals() {
+                cancel.ask();
+                signal = Some(raised);
+            }
+        }
+    });
+    if let Some(signal) = signal {
+        return Err(signal);
+    }
     match outcome {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(to_python(py, &error)),

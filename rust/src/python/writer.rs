@@ -1,13 +1,14 @@
 //! Python face of the split writer.
 
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-use crate::error::{At, EngineError, Result};
+use crate::cancel::Cancel;
+use crate::error::Result;
 use crate::python::arrow::{import_batch, import_schema};
-use crate::python::errors::{run, to_python};
+use crate::python::errors::{run, run_interruptible, to_python};
+use crate::python::store::PyStore;
 use crate::write::{SplitWriter, WriteOptions, parse_fields};
 
 /// Record batches in, one split out.
@@ -15,6 +16,7 @@ use crate::write::{SplitWriter, WriteOptions, parse_fields};
 pub struct PySplitWriter {
     // the segment writer of tantivy is not `Sync`
     writer: Mutex<SplitWriter>,
+    cancel: Cancel,
 }
 
 impl PySplitWriter {
@@ -33,7 +35,7 @@ impl PySplitWriter {
         let made = parse_fields(fields)
             .and_then(|fields| SplitWriter::new(arrow, fields, WriteOptions::parse(options)?));
         match made {
-            Ok(writer) => Ok(Self { writer: Mutex::new(writer) }),
+            Ok(writer) => Ok(Self { cancel: writer.cancel(), writer: Mutex::new(writer) }),
             Err(error) => Err(to_python(py, &error)),
         }
     }
@@ -63,11 +65,12 @@ impl PySplitWriter {
         run(py, || self.with(|writer| Ok(writer.estimated_bytes())))
     }
 
-    fn finish(&self, py: Python<'_>, store: PathBuf, path: &str) -> PyResult<String> {
-        run(py, || {
+    fn finish(&self, py: Python<'_>, store: &Bound<'_, PyStore>, path: &str) -> PyResult<String> {
+        let store = &store.get().store;
+        run_interruptible(py, &self.cancel, || {
             self.with(|writer| {
                 let split = writer.finish()?;
-                place(&split.file, &store, path)?;
+                store.upload(&split.file, path)?;
                 Ok(serde_json::to_string(&split.info)?)
             })
         })
@@ -81,17 +84,6 @@ impl PySplitWriter {
             })
         })
     }
-}
-
-/// Moves a finished file to its place below a local folder.
-fn place(file: &Path, folder: &Path, path: &str) -> Result<()> {
-    let target = folder.join(path);
-    let parent = target.parent().ok_or_else(|| EngineError::internal("a split needs a folder"))?;
-    std::fs::create_dir_all(parent).at(path)?;
-    if std::fs::rename(file, &target).is_err() {
-        std::fs::copy(file, &target).at(path)?;
-    }
-    Ok(())
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

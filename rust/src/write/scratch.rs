@@ -16,7 +16,8 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
-use crate::error::{At, EngineError, Result};
+use crate::cancel::Cancel;
+use crate::error::{At, Result};
 
 #[derive(Clone)]
 pub struct Scratch {
@@ -26,6 +27,7 @@ pub struct Scratch {
 struct Folder {
     path: PathBuf,
     written: AtomicU64,
+    cancel: Cancel,
 }
 
 impl Drop for Folder {
@@ -42,12 +44,13 @@ impl fmt::Debug for Scratch {
 }
 
 impl Scratch {
-    /// A new folder below `parent`, or below the system's temporary folder.
-    pub fn create(parent: Option<&Path>) -> Result<Self> {
+    /// A new folder below `parent`, or below the system's temporary folder. Writing to it fails once
+    /// it was asked to: that is how the work of tantivy is stopped.
+    pub fn create(parent: Option<&Path>, cancel: Cancel) -> Result<Self> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let path = parent.join(format!("indextables-{}", uuid::Uuid::new_v4().simple()));
         fs::create_dir_all(&path).at(&path.to_string_lossy())?;
-        Ok(Self { folder: Arc::new(Folder { path, written: AtomicU64::new(0) }) })
+        Ok(Self { folder: Arc::new(Folder { path, written: AtomicU64::new(0), cancel }) })
     }
 
     /// The place of a file that may be written beside the index's own.
@@ -72,6 +75,7 @@ struct ScratchFile {
 
 impl Write for ScratchFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.folder.cancel.check()?;
         let count = self.file.write(bytes)?;
         self.folder.written.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
@@ -169,11 +173,5 @@ impl Directory for Scratch {
 
     fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
         Ok(WatchHandle::empty())
-    }
-}
-
-impl From<EngineError> for OpenReadError {
-    fn from(error: EngineError) -> Self {
-        Self::wrap_io_error(error.into(), PathBuf::new())
     }
 }

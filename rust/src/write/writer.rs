@@ -11,10 +11,12 @@ use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use roaring::RoaringBitmap;
 use serde::Serialize;
 use serde_json::Value;
+use tantivy::indexer::merge_filtered_segments;
 use tantivy::schema::Schema;
 use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, IndexSettings, SingleSegmentIndexWriter};
 
+use crate::cancel::Cancel;
 use crate::error::{At, EngineError, Result};
 use crate::split::{Encoding, NullRows, Packed, Sidecar, SidecarColumn, pack};
 use crate::tokenizer;
@@ -68,11 +70,13 @@ impl SplitInfo {
 }
 
 /// Writes batches of one Arrow schema into one split. Encodings are decided by the first batch; a later
-/// batch that does not fit them is not accepted, and belongs into the next split.
+/// batch that does not fit them is not accepted, and belongs into the next split. When the heap is full
+/// the rows so far become a segment on disk; finishing merges the segments.
 pub struct SplitWriter {
     arrow: SchemaRef,
     columns: Vec<Column>,
     options: WriteOptions,
+    cancel: Cancel,
     open: Option<OpenSplit>,
     /// The batch `accepts` was last asked about, so that `write` need not convert it again.
     waiting: Option<(RecordBatch, Vec<Prepared>)>,
@@ -82,10 +86,19 @@ pub struct SplitWriter {
 struct OpenSplit {
     schema: Schema,
     plans: Vec<FieldPlan>,
-    index: SingleSegmentIndexWriter<Row>,
-    scratch: Scratch,
+    settings: IndexSettings,
+    segment: OpenSegment,
+    spilled: Vec<(Index, Scratch)>,
     tallies: Vec<Tally>,
     rows: u64,
+}
+
+/// Rows that are not finished: postings and columns in memory, the doc store on disk.
+struct OpenSegment {
+    index: SingleSegmentIndexWriter<Row>,
+    scratch: Scratch,
+    /// Memory of a segment without rows.
+    empty_bytes: usize,
 }
 
 /// What is known of a column's values so far.
@@ -104,7 +117,13 @@ impl SplitWriter {
         for column in &columns {
             column.spec.tokenizer("default")?;
         }
-        Ok(Self { arrow, columns, options, open: None, waiting: None })
+        let cancel = Cancel::default();
+        Ok(Self { arrow, columns, options, cancel, open: None, waiting: None })
+    }
+
+    /// Stops finishing when asked.
+    pub fn cancel(&self) -> Cancel {
+        self.cancel.clone()
     }
 
     pub fn rows(&self) -> u64 {
@@ -112,14 +131,16 @@ impl SplitWriter {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.open.as_ref().map_or(0, |open| open.index.mem_usage())
+        self.open.as_ref().map_or(0, |open| open.segment.index.mem_usage())
     }
 
     /// About how large the split would be if it were finished now.
     pub fn estimated_bytes(&self) -> u64 {
         self.open.as_ref().map_or(0, |open| {
-            let packed = open.index.mem_usage() as f64 * PACKED_PER_HEAP_BYTE;
-            open.scratch.written() + packed as u64
+            let heap = open.segment.index.mem_usage().saturating_sub(open.segment.empty_bytes);
+            let scratches = open.spilled.iter().map(|(_, scratch)| scratch);
+            let written: u64 = scratches.chain([&open.segment.scratch]).map(Scratch::written).sum();
+            written + (heap as f64 * PACKED_PER_HEAP_BYTE) as u64
         })
     }
 
@@ -130,8 +151,7 @@ impl SplitWriter {
             None => true,
             Some(open) => {
                 let facts = prepared.iter().map(|prepared| &prepared.facts);
-                open.index.mem_usage() < self.options.heap_bytes
-                    && open.rows + batch.num_rows() as u64 <= MOST_ROWS
+                open.rows + batch.num_rows() as u64 <= MOST_ROWS
                     && self
                         .columns
                         .iter()
@@ -154,7 +174,7 @@ impl SplitWriter {
         }
         if self.open.is_none() {
             let facts = prepared.iter().map(|prepared| &prepared.facts);
-            self.open = Some(OpenSplit::create(&self.columns, facts, &self.options)?);
+            self.open = Some(OpenSplit::create(&self.columns, facts, &self.options, &self.cancel)?);
         }
         let open = self.open.as_mut().ok_or_else(|| EngineError::internal("no open split"))?;
         for ((column, plan), prepared) in self.columns.iter().zip(&open.plans).zip(&prepared) {
@@ -163,7 +183,11 @@ impl SplitWriter {
                 return Err(EngineError::bad_value(&column.name, detail));
             }
         }
-        open.write(&self.columns, prepared, batch.num_rows())
+        open.write(&self.columns, prepared, batch.num_rows())?;
+        if open.segment.index.mem_usage() > self.options.heap_bytes {
+            open.spill(&self.options, &self.cancel)?;
+        }
+        Ok(())
     }
 
     fn prepare(&self, batch: &RecordBatch) -> Result<Vec<Prepared>> {
@@ -179,10 +203,10 @@ impl SplitWriter {
             Some(open) => open,
             None => {
                 let facts = vec![Facts::default(); self.columns.len()];
-                OpenSplit::create(&self.columns, facts.iter(), &self.options)?
+                OpenSplit::create(&self.columns, facts.iter(), &self.options, &self.cancel)?
             }
         };
-        open.finish(&self.columns, &self.options)
+        open.finish(&self.columns, &self.options, &self.cancel)
     }
 
     /// Forgets every row; the temporary files go.
@@ -237,11 +261,32 @@ fn is_same(left: &RecordBatch, right: &RecordBatch) -> bool {
         && left.columns().iter().zip(right.columns()).all(|(a, b)| a.to_data().ptr_eq(&b.to_data()))
 }
 
+impl OpenSegment {
+    fn create(
+        schema: &Schema,
+        settings: &IndexSettings,
+        options: &WriteOptions,
+        cancel: &Cancel,
+    ) -> Result<Self> {
+        let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
+        let tokenizers = TokenizerManager::new();
+        tokenizer::register(schema, &tokenizers);
+        let index = Index::builder()
+            .schema(schema.clone())
+            .settings(settings.clone())
+            .tokenizers(tokenizers)
+            .single_segment_index_writer(scratch.clone(), options.heap_bytes)?;
+        let empty_bytes = index.mem_usage();
+        Ok(Self { index, scratch, empty_bytes })
+    }
+}
+
 impl OpenSplit {
     fn create<'a>(
         columns: &[Column],
         facts: impl Iterator<Item = &'a Facts>,
         options: &WriteOptions,
+        cancel: &Cancel,
     ) -> Result<Self> {
         let plans: Vec<FieldPlan> = columns
             .iter()
@@ -249,9 +294,6 @@ impl OpenSplit {
             .map(|(column, facts)| FieldPlan::new(column, options.layout, facts))
             .collect();
         let schema = schema::build(columns, &plans)?;
-        let scratch = Scratch::create(options.temp_dir.as_deref())?;
-        let tokenizers = TokenizerManager::new();
-        tokenizer::register(&schema, &tokenizers);
         let settings = IndexSettings {
             docstore_compression: options.compressor()?,
             docstore_blocksize: options.block_bytes(),
@@ -259,13 +301,17 @@ impl OpenSplit {
             docstore_compress_dedicated_thread: false,
             ..IndexSettings::default()
         };
-        let index = Index::builder()
-            .schema(schema.clone())
-            .settings(settings)
-            .tokenizers(tokenizers)
-            .single_segment_index_writer(scratch.clone(), options.heap_bytes)?;
+        let segment = OpenSegment::create(&schema, &settings, options, cancel)?;
         let tallies = columns.iter().map(|_| Tally::default()).collect();
-        Ok(Self { schema, plans, index, scratch, tallies, rows: 0 })
+        Ok(Self { schema, plans, settings, segment, spilled: Vec::new(), tallies, rows: 0 })
+    }
+
+    /// Finishes the rows in memory as a segment and begins another.
+    fn spill(&mut self, options: &WriteOptions, cancel: &Cancel) -> Result<()> {
+        let fresh = OpenSegment::create(&self.schema, &self.settings, options, cancel)?;
+        let full = std::mem::replace(&mut self.segment, fresh);
+        self.spilled.push((full.index.finalize()?, full.scratch));
+        Ok(())
     }
 
     fn write(&mut self, columns: &[Column], prepared: Vec<Prepared>, rows: usize) -> Result<()> {
@@ -274,7 +320,7 @@ impl OpenSplit {
         }
         let batch = Arc::new(self.bind(columns, prepared)?);
         for row in 0..rows {
-            self.index.add_document(Row { batch: batch.clone(), row })?;
+            self.segment.index.add_document(Row { batch: batch.clone(), row })?;
         }
         self.rows += rows as u64;
         Ok(())
@@ -303,9 +349,15 @@ impl OpenSplit {
         Ok(bound)
     }
 
-    fn finish(self, columns: &[Column], options: &WriteOptions) -> Result<FinishedSplit> {
-        let Self { schema, plans, index, scratch, tallies, rows } = self;
-        index.finalize()?;
+    fn finish(
+        self,
+        columns: &[Column],
+        options: &WriteOptions,
+        cancel: &Cancel,
+    ) -> Result<FinishedSplit> {
+        let Self { schema, plans, settings, segment, mut spilled, tallies, rows } = self;
+        spilled.push((segment.index.finalize()?, segment.scratch));
+        let scratch = one_segment(spilled, settings, options, cancel)?;
         let mut nulls = NullRows::default();
         let mut described = Vec::with_capacity(columns.len());
         for ((column, plan), tally) in columns.iter().zip(&plans).zip(tallies) {
@@ -329,6 +381,28 @@ impl OpenSplit {
         let info = pack_file(&scratch, sidecar, &nulls, &schema, &file)?;
         Ok(FinishedSplit { file, info, _scratch: scratch })
     }
+}
+
+/// The folder of the only segment, merged from several if need be.
+fn one_segment(
+    mut segments: Vec<(Index, Scratch)>,
+    settings: IndexSettings,
+    options: &WriteOptions,
+    cancel: &Cancel,
+) -> Result<Scratch> {
+    if segments.len() == 1
+        && let Some((_, scratch)) = segments.pop()
+    {
+        return Ok(scratch);
+    }
+    let merged = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
+    let mut parts = Vec::with_capacity(segments.len());
+    for (index, _) in &segments {
+        parts.extend(index.searchable_segments()?.into_iter().filter(|s| s.meta().max_doc() > 0));
+    }
+    let all_rows = parts.iter().map(|_| None).collect();
+    merge_filtered_segments(&parts, settings, all_rows, merged.clone())?;
+    Ok(merged)
 }
 
 /// Packs the index in a scratch folder into a file.
