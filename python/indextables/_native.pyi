@@ -23,6 +23,29 @@ class ArrowStream:
 
 class Store:
     def __init__(self, url: str, options: str = "") -> None: ...
+    @property
+    def url(self) -> str: ...
+    def counters(self) -> tuple[int, int]: ...
+
+def storage_totals() -> tuple[int, int]: ...
+
+# --- split.rs
+
+class Split:
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        footer: tuple[int, int] | None = None,
+        deleted: bytes | None = None,
+        schema: Any = None,
+    ) -> None: ...
+    @property
+    def num_docs(self) -> int: ...
+    @property
+    def num_deleted(self) -> int: ...
+    def count(self, query: str = "") -> int: ...
+    def search(self, query: str, schema: Any, options: str = "") -> ArrowStream: ...
 
 # --- writer.rs
 

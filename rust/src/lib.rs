@@ -9,6 +9,7 @@ pub mod directory;
 pub mod error;
 pub mod manifest;
 pub mod merge;
+pub mod open;
 pub mod query;
 pub mod search;
 pub mod split;

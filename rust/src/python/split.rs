@@ -1,7 +1,72 @@
-//! Python face of `split`.
+//! Python face of `open`, `search` and `query`.
+
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-pub fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+use crate::open::Split;
+use crate::python::arrow::{ArrowStream, import_schema};
+use crate::python::errors::run;
+use crate::python::store::PyStore;
+use crate::query::Node;
+use crate::search::{self, Options};
+
+/// A split that is open for reading.
+#[pyclass(module = "indextables._native", frozen, name = "Split")]
+pub struct PySplit {
+    split: Arc<Split>,
+}
+
+#[pymethods]
+impl PySplit {
+    #[new]
+    #[pyo3(signature = (store, path, footer=None, deleted=None, schema=None))]
+    fn new(
+        py: Python<'_>,
+        store: &PyStore,
+        path: &str,
+        footer: Option<(u64, u64)>,
+        deleted: Option<Vec<u8>>,
+        schema: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let schema = schema.map(import_schema).transpose()?;
+        let store = &store.store;
+        let split =
+            run(py, || Split::open(store, path, footer, deleted.as_deref(), schema.as_deref()))?;
+        Ok(Self { split: Arc::new(split) })
+    }
+
+    #[getter]
+    fn num_docs(&self) -> u64 {
+        self.split.num_docs()
+    }
+
+    #[getter]
+    fn num_deleted(&self) -> u64 {
+        self.split.num_deleted()
+    }
+
+    #[pyo3(signature = (query=""))]
+    fn count(&self, py: Python<'_>, query: &str) -> PyResult<u64> {
+        run(py, || search::count(&self.split, &Node::parse(query)?))
+    }
+
+    #[pyo3(signature = (query, schema, options=""))]
+    fn search(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        schema: &Bound<'_, PyAny>,
+        options: &str,
+    ) -> PyResult<ArrowStream> {
+        let schema = import_schema(schema)?;
+        let stream = run(py, || {
+            search::search(&self.split, &Node::parse(query)?, schema, &Options::parse(options)?)
+        })?;
+        Ok(ArrowStream::new(stream))
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PySplit>()
 }

@@ -1,1 +1,130 @@
-//! The query tree and the query language.
+//! Query trees as tantivy queries over one split, exact in the sense of SQL.
+
+mod address;
+mod dictionary;
+mod leaf;
+mod literal;
+mod scan;
+mod test;
+mod tokens;
+mod tree;
+
+use std::sync::Arc;
+
+use tantivy::query::{
+    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query,
+};
+
+pub use literal::compare_floats;
+pub use test::whole_values;
+pub use tree::{Bound, Mode, Node};
+
+use crate::error::{EngineError, Result};
+use crate::open::{Column, Split};
+use dictionary::Pattern;
+use leaf::Target;
+
+/// Path part that stands for the only member of a list's wrapper.
+const ANY_MEMBER: &str = "\u{0}any";
+
+/// Turns a tree into a query; with `scoring`, only searched words give points.
+pub fn build(split: &Arc<Split>, node: &Node, scoring: bool) -> Result<Box<dyn Query>> {
+    Builder { split, scoring }.build(node)
+}
+
+struct Builder<'a> {
+    split: &'a Arc<Split>,
+    scoring: bool,
+}
+
+impl Builder<'_> {
+    fn build(&self, node: &Node) -> Result<Box<dyn Query>> {
+        match node {
+            Node::All => Ok(self.filter(Box::new(AllQuery))),
+            Node::None => Ok(Box::new(EmptyQuery)),
+            Node::And { args } => self.combine(args, Occur::Must),
+            Node::Or { args } => self.combine(args, Occur::Should),
+            Node::Not { arg } => Ok(negate(self.build(arg)?)),
+            Node::Boost { arg, boost } => Ok(Box::new(BoostQuery::new(self.build(arg)?, *boost))),
+            Node::Search { .. } => Err(EngineError::bad_query("search text")),
+            Node::TokenTerm { field, text } => self.on_column(field, |c| tokens::words(c, text)),
+            Node::Phrase { field, text, slop } => {
+                self.on_column(field, |c| tokens::phrase(c, text, *slop))
+            }
+            Node::PhrasePrefix { field, text } => {
+                self.on_column(field, |c| tokens::phrase_prefix(self.split, c, text))
+            }
+            Node::TokenWildcard { field, pattern } => {
+                self.on_column(field, |c| tokens::wildcard(self.split, c, pattern))
+            }
+            Node::TokenRegex { field, pattern } => {
+                self.on_column(field, |c| tokens::regex(self.split, c, pattern))
+            }
+            Node::Fuzzy { field, text, distance } => {
+                self.on_column(field, |c| tokens::fuzzy(c, text, *distance))
+            }
+            leaf => Ok(self.filter(self.leaf(leaf)?)),
+        }
+    }
+
+    fn leaf(&self, node: &Node) -> Result<Box<dyn Query>> {
+        let on = |field: &str, run: &dyn Fn(&Target<'_>) -> Result<Box<dyn Query>>| {
+            // a column this split does not have is null in every row of it
+            Target::resolve(self.split, field)
+                .map_or_else(|| Ok(Box::new(EmptyQuery) as Box<dyn Query>), |t| run(&t))
+        };
+        match node {
+            Node::Term { field, value } => on(field, &|t| t.term(value)),
+            Node::Set { field, values } => on(field, &|t| t.set(values)),
+            Node::Range { field, lower, upper } => {
+                on(field, &|t| t.range(lower.as_ref(), upper.as_ref()))
+            }
+            Node::Prefix { field, value } => {
+                on(field, &|t| t.matching(Pattern::Prefix(value.clone())))
+            }
+            Node::Suffix { field, value } => {
+                on(field, &|t| t.matching(Pattern::Suffix(value.clone())))
+            }
+            Node::Contains { field, value } => {
+                on(field, &|t| t.matching(Pattern::Contains(value.clone())))
+            }
+            Node::Like { field, pattern, escape } => {
+                on(field, &|t| t.matching(Pattern::like(pattern, escape)?))
+            }
+            Node::Regex { field, pattern } => on(field, &|t| t.matching(Pattern::regex(pattern)?)),
+            Node::Exists { field } => on(field, &|t| t.exists()),
+            _ => Err(EngineError::internal("not a condition on a column")),
+        }
+    }
+
+    fn on_column(
+        &self,
+        field: &str,
+        run: impl Fn(&Column) -> Result<Box<dyn Query>>,
+    ) -> Result<Box<dyn Query>> {
+        match self.split.layout.get(field) {
+            Some(column) => run(column),
+            None => Ok(Box::new(EmptyQuery)),
+        }
+    }
+
+    fn combine(&self, args: &[Node], occur: Occur) -> Result<Box<dyn Query>> {
+        let mut parts = args.iter().map(|arg| self.build(arg)).collect::<Result<Vec<_>>>()?;
+        Ok(match (parts.len(), occur) {
+            (0, Occur::Must) => self.filter(Box::new(AllQuery)),
+            (0, _) => Box::new(EmptyQuery),
+            (1, _) => parts.swap_remove(0),
+            _ => Box::new(BooleanQuery::new(parts.into_iter().map(|p| (occur, p)).collect())),
+        })
+    }
+
+    /// A condition that selects rows but says nothing about how well they match.
+    fn filter(&self, query: Box<dyn Query>) -> Box<dyn Query> {
+        if self.scoring { Box::new(ConstScoreQuery::new(query, 0.0)) } else { query }
+    }
+}
+
+fn negate(query: Box<dyn Query>) -> Box<dyn Query> {
+    let all: Box<dyn Query> = Box::new(ConstScoreQuery::new(Box::new(AllQuery), 0.0));
+    Box::new(BooleanQuery::new(vec![(Occur::Must, all), (Occur::MustNot, query)]))
+}

@@ -1,1 +1,85 @@
-//! Finding rows of a split.
+//! Finding rows: counts, matching rows as a stream of batches, the best rows by an order.
+
+mod matches;
+mod options;
+mod stream;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchReader};
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use tantivy::query::{EnableScoring, Weight};
+
+pub use matches::Matches;
+pub use options::{Options, Order, SnippetOptions, SortKey};
+
+use crate::error::{At, EngineError, Result};
+use crate::open::Split;
+use crate::query::{Node, build};
+
+/// Number of living documents that match.
+pub fn count(split: &Arc<Split>, node: &Node) -> Result<u64> {
+    if node.is_all() {
+        return Ok(split.num_docs());
+    }
+    let weight = weight(split, node)?;
+    let mut total = 0;
+    for segment in &split.segments {
+        total += u64::from(weight.count(&segment.reader).at(&split.path)?);
+    }
+    Ok(total)
+}
+
+/// The query's weight, without scores.
+pub fn weight(split: &Arc<Split>, node: &Node) -> Result<Box<dyn Weight>> {
+    let query = build(split, node, false)?;
+    query.weight(EnableScoring::disabled_from_schema(&split.schema)).at(&split.path)
+}
+
+/// Matching rows as batches in exactly the wanted schema.
+pub fn search(
+    split: &Arc<Split>,
+    node: &Node,
+    schema: SchemaRef,
+    options: &Options,
+) -> Result<Box<dyn RecordBatchReader + Send>> {
+    let rows = stream::RowStream::new(split, node, schema.clone(), options)?;
+    Ok(Box::new(Guarded { schema, inner: Some(Box::new(rows)), path: split.path.clone() }))
+}
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+/// Ends after the first error, and turns a panic into one: a stream is consumed by foreign code that a
+/// panic must not reach.
+struct Guarded {
+    schema: SchemaRef,
+    inner: Option<Batches>,
+    path: String,
+}
+
+impl Iterator for Guarded {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let inner = self.inner.as_mut()?;
+        let outcome = catch_unwind(AssertUnwindSafe(|| inner.next()));
+        let item = outcome.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("");
+            let detail = format!("reading it failed inside the engine: {text}");
+            Some(Err(EngineError::corrupt(&self.path, detail)))
+        });
+        if !matches!(item, Some(Ok(_))) {
+            self.inner = None;
+        }
+        item.map(|batch| batch.at(&self.path).map_err(ArrowError::from))
+    }
+}
+
+impl RecordBatchReader for Guarded {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

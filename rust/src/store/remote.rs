@@ -40,7 +40,7 @@ impl RemoteSource {
 
     fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<bytes::Bytes>> {
         if let Some(range) = ranges.iter().find(|r| r.start > r.end || r.end > self.len) {
-            return Err(io::Error::from(out_of_file(range, self.len)).into());
+            return Err(out_of_file(range, self.len).into());
         }
         let store = self.client.connect()?;
         let total = ranges.iter().map(|r| r.end - r.start).sum();

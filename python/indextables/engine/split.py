@@ -1,0 +1,73 @@
+"""Reading one split."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from indextables import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class Split:
+    """A split that is open for reading.
+
+    `footer` are the offsets the log knows (they save requests), `deleted` a portable roaring bitmap
+    of deleted rows, `schema` the columns of the table as Arrow: it gives literals their meaning and
+    decides types where the split itself does not say them (splits of other writers).
+    """
+
+    def __init__(
+        self,
+        store: _native.Store,
+        path: str,
+        footer: tuple[int, int] | None = None,
+        deleted: bytes | None = None,
+        schema: pa.Schema | None = None,
+    ) -> None:
+        self._native = _native.Split(store, path, footer, deleted, schema)
+
+    @property
+    def num_docs(self) -> int:
+        """Rows that are not deleted."""
+        return self._native.num_docs
+
+    @property
+    def num_deleted(self) -> int:
+        """Rows that are deleted."""
+        return self._native.num_deleted
+
+    def count(self, query: Mapping[str, Any] | None = None) -> int:
+        """Number of rows that match a query tree."""
+        return self._native.count(_text(query))
+
+    def search(
+        self,
+        query: Mapping[str, Any] | None,
+        schema: pa.Schema,
+        **options: Any,
+    ) -> Iterator[pa.RecordBatch]:
+        """Matching rows as batches in exactly this schema.
+
+        `_doc` (row number in the split), `_score` and `_snippet` are columns like any other.
+        Options: `limit`, `order`, `batch_rows`, `snippet`.
+        """
+        stream = self._native.search(_text(query), schema, _text(options))
+        return (pa.record_batch(batch) for batch in stream)
+
+    def table(
+        self,
+        query: Mapping[str, Any] | None,
+        schema: pa.Schema,
+        **options: Any,
+    ) -> pa.Table:
+        """Matching rows at once."""
+        return pa.Table.from_batches(self.search(query, schema, **options), schema)
+
+
+def _text(value: Mapping[str, Any] | None) -> str:
+    return json.dumps(value) if value else ""

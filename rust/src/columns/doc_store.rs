@@ -1,0 +1,275 @@
+//! Reads tantivy's document store block by block, handing out documents as bytes.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tantivy::HasLen;
+use tantivy::directory::FileSlice;
+
+use super::Docs;
+use super::stored::Cursor;
+use crate::directory::BundleDirectory;
+use crate::error::{EngineError, Result};
+
+const FOOTER_LEN: usize = 28;
+/// Bytes of blocks that are fetched together from a remote store.
+const FETCH_BYTES: u64 = 16 << 20;
+
+/// The blocks of one segment's document store.
+#[derive(Debug)]
+pub struct DocStore {
+    data: FileSlice,
+    path: PathBuf,
+    blocks: Vec<Block>,
+    codec: Codec,
+    bytes: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Block {
+    docs: Range<u32>,
+    bytes: Range<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Codec {
+    None,
+    Lz4,
+    Zstd,
+}
+
+fn damaged(detail: &str) -> EngineError {
+    EngineError::corrupt("", format!("its document store: {detail}"))
+}
+
+impl DocStore {
+    pub fn open(file: FileSlice, path: PathBuf, max_doc: u32) -> Result<DocStore> {
+        let len = file.len();
+        if len < FOOTER_LEN {
+            return Err(damaged("too short"));
+        }
+        let footer = file.slice(len - FOOTER_LEN..len).read_bytes()?;
+        let version = u32::from_le_bytes(footer[0..4].try_into().unwrap_or_default());
+        let index_at = u64::from_le_bytes(footer[4..12].try_into().unwrap_or_default()) as usize;
+        if version != 2 {
+            return Err(damaged(&format!("version {version} is not known")));
+        }
+        let codec = match footer[12] {
+            0 => Codec::None,
+            1 => Codec::Lz4,
+            4 => Codec::Zstd,
+            _ => return Err(damaged("unknown compression")),
+        };
+        if index_at > len - FOOTER_LEN {
+            return Err(damaged("its index lies outside"));
+        }
+        let index = file.slice(index_at..len - FOOTER_LEN).read_bytes()?;
+        let blocks = parse_index(&index).ok_or_else(|| damaged("its index does not parse"))?;
+        check_blocks(&blocks, index_at, max_doc)?;
+        let data = file.slice(0..index_at);
+        Ok(DocStore { data, path, blocks, codec, bytes: index_at as u64 })
+    }
+
+    /// Compressed bytes of all blocks.
+    pub fn num_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn num_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+}
+
+/// The lowest layer of the skip list: groups of (documents, bytes) after their first position.
+fn parse_index(index: &[u8]) -> Option<Vec<Block>> {
+    let mut cursor = Cursor::new(index);
+    let layers = cursor.vint()?;
+    let (mut start, mut end) = (0usize, 0usize);
+    let mut header = 0;
+    for _ in 0..layers {
+        start = end;
+        end = usize::try_from(cursor.vint()?).ok()?;
+        header += 1;
+    }
+    if header == 0 {
+        return Some(Vec::new());
+    }
+    let layer = cursor.rest().get(start..end)?;
+    let mut cursor = Cursor::new(layer);
+    let mut blocks = Vec::new();
+    while !cursor.rest().is_empty() {
+        let count = cursor.vint()?;
+        if count == 0 {
+            continue;
+        }
+        let mut doc = u32::try_from(cursor.vint()?).ok()?;
+        let mut at = usize::try_from(cursor.vint()?).ok()?;
+        for _ in 0..count {
+            let next_doc = doc.checked_add(u32::try_from(cursor.vint()?).ok()?)?;
+            let next_at = at.checked_add(usize::try_from(cursor.vint()?).ok()?)?;
+            blocks.push(Block { docs: doc..next_doc, bytes: at..next_at });
+            (doc, at) = (next_doc, next_at);
+        }
+    }
+    Some(blocks)
+}
+
+fn check_blocks(blocks: &[Block], data_len: usize, max_doc: u32) -> Result<()> {
+    let mut next = 0;
+    for block in blocks {
+        if block.docs.start != next || block.bytes.end > data_len {
+            return Err(damaged("its blocks do not follow each other"));
+        }
+        next = block.docs.end;
+    }
+    if next != max_doc {
+        return Err(damaged("it does not hold every document"));
+    }
+    Ok(())
+}
+
+/// A reader that keeps the block it decompressed last.
+pub struct BlockReader {
+    store: Arc<DocStore>,
+    directory: BundleDirectory,
+    current: Option<usize>,
+    buffer: Vec<u8>,
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+impl BlockReader {
+    pub fn new(store: Arc<DocStore>, directory: BundleDirectory) -> BlockReader {
+        BlockReader { store, directory, current: None, buffer: Vec::new(), zstd: None }
+    }
+
+    /// Calls `visit` with the bytes of each wanted document, in ascending order.
+    pub fn read(
+        &mut self,
+        docs: &Docs<'_>,
+        mut visit: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let store = self.store.clone();
+        self.prefetch(docs)?;
+        let mut at = 0;
+        while at < docs.len() {
+            let first = docs.get(at);
+            let block = store.blocks.partition_point(|b| b.docs.end <= first);
+            let Some(range) = store.blocks.get(block).map(|b| b.docs.clone()) else {
+                return Err(damaged("a document is missing"));
+            };
+            self.load(block)?;
+            let end = at + docs.count_before(at, range.end);
+            let table = OffsetTable::of(&self.buffer, range.end - range.start)?;
+            while at < end {
+                visit(table.document(&self.buffer, docs.get(at) - range.start)?)?;
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn prefetch(&self, docs: &Docs<'_>) -> Result<()> {
+        if !self.directory.is_remote() {
+            return Ok(());
+        }
+        let mut wanted: Vec<Range<u64>> = Vec::new();
+        let mut total = 0;
+        let mut at = 0;
+        while at < docs.len() {
+            let first = docs.get(at);
+            let block = self.store.blocks.partition_point(|b| b.docs.end <= first);
+            let Some(block) = self.store.blocks.get(block) else { break };
+            let range = block.bytes.start as u64..block.bytes.end as u64;
+            total += range.end - range.start;
+            // the rest is fetched when it is reached, so that memory stays bounded
+            if total > FETCH_BYTES && !wanted.is_empty() {
+                break;
+            }
+            wanted.push(range);
+            at += docs.count_before(at, block.docs.end);
+        }
+        Ok(self.directory.prefetch(&self.store.path, &wanted)?)
+    }
+
+    fn load(&mut self, block: usize) -> Result<()> {
+        if self.current == Some(block) {
+            return Ok(());
+        }
+        self.current = None;
+        let range = self.store.blocks[block].bytes.clone();
+        let compressed = self.store.data.slice(range).read_bytes()?;
+        self.decompress(&compressed)?;
+        self.current = Some(block);
+        Ok(())
+    }
+
+    fn decompress(&mut self, compressed: &[u8]) -> Result<()> {
+        self.buffer.clear();
+        let codec = self.store.codec;
+        if matches!(codec, Codec::None) {
+            self.buffer.extend_from_slice(compressed);
+            return Ok(());
+        }
+        let (size, body) =
+            compressed.split_first_chunk::<4>().ok_or_else(|| damaged("a block is too short"))?;
+        let size = u32::from_le_bytes(*size) as usize;
+        let written = match codec {
+            Codec::Zstd => {
+                self.buffer.try_reserve_exact(size).map_err(|_| damaged("a block is too large"))?;
+                if self.zstd.is_none() {
+                    self.zstd = zstd::bulk::Decompressor::new().ok();
+                }
+                let zstd = self.zstd.as_mut().ok_or_else(|| EngineError::internal("no zstd"))?;
+                zstd.decompress_to_buffer(body, &mut self.buffer)
+                    .map_err(|e| damaged(&e.to_string()))?
+            }
+            _ => {
+                // one byte of lz4 never stands for more than 255
+                if size / 255 > body.len() {
+                    return Err(damaged("a block is too large"));
+                }
+                self.buffer.resize(size, 0);
+                lz4_flex::block::decompress_into(body, &mut self.buffer)
+                    .map_err(|e| damaged(&e.to_string()))?
+            }
+        };
+        if written != size {
+            return Err(damaged("a block has another length than it says"));
+        }
+        Ok(())
+    }
+}
+
+/// Where the documents of a block begin: `documents · u32 offset of each · u32 count`.
+struct OffsetTable {
+    start: usize,
+    count: u32,
+}
+
+impl OffsetTable {
+    fn of(block: &[u8], docs: u32) -> Result<OffsetTable> {
+        let count = block.last_chunk::<4>().map(|b| u32::from_le_bytes(*b));
+        let start = count
+            .filter(|&count| count == docs)
+            .and_then(|count| block.len().checked_sub(4 * (count as usize + 1)));
+        match start {
+            Some(start) => Ok(OffsetTable { start, count: docs }),
+            None => Err(damaged("a block does not hold its documents")),
+        }
+    }
+
+    #[inline]
+    fn document<'a>(&self, block: &'a [u8], index: u32) -> Result<&'a [u8]> {
+        let at = |index: u32| -> Option<usize> {
+            if index == self.count {
+                return Some(self.start);
+            }
+            let entry = self.start + 4 * index as usize;
+            let bytes = block.get(entry..entry + 4)?.try_into().ok()?;
+            Some(u32::from_le_bytes(bytes) as usize)
+        };
+        let found = at(index).zip(at(index + 1)).and_then(|(start, end)| block.get(start..end));
+        found.ok_or_else(|| damaged("a document lies outside its block"))
+    }
+}

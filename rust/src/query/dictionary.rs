@@ -1,0 +1,222 @@
+//! Conditions on whole text values, checked once per distinct value in a dictionary.
+
+use std::sync::Arc;
+
+use tantivy::columnar::{BytesColumn, DynamicColumn};
+use tantivy::postings::SegmentPostings;
+use tantivy::query::Query;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{BitSet, DocSet, SegmentReader, TERMINATED};
+
+use super::scan::{FunctionQuery, scan_column};
+use super::test::Test;
+use crate::columns::fast::{MAX_FAST_BYTES, gather};
+use crate::columns::{BlockReader, Docs, open_fast};
+use crate::error::{EngineError, Result};
+use crate::open::{Column, Split};
+
+/// A condition on a text.
+#[derive(Clone)]
+pub enum Pattern {
+    Prefix(String),
+    Suffix(String),
+    Contains(String),
+    Regex(regex::Regex),
+}
+
+impl Pattern {
+    pub fn matches(&self, text: &str) -> bool {
+        match self {
+            Pattern::Prefix(value) => text.starts_with(value.as_str()),
+            Pattern::Suffix(value) => text.ends_with(value.as_str()),
+            Pattern::Contains(value) => text.contains(value.as_str()),
+            Pattern::Regex(regex) => regex.is_match(text),
+        }
+    }
+
+    pub fn as_function(&self) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
+        let pattern = self.clone();
+        Arc::new(move |text| pattern.matches(text))
+    }
+
+    /// Every match begins with this.
+    fn literal_prefix(&self) -> &str {
+        match self {
+            Pattern::Prefix(value) => value,
+            _ => "",
+        }
+    }
+
+    /// A regular expression that is found anywhere in the value.
+    pub fn regex(pattern: &str) -> Result<Pattern> {
+        regex::RegexBuilder::new(pattern)
+            .size_limit(16 << 20)
+            .build()
+            .map(Pattern::Regex)
+            .map_err(|e| EngineError::bad_query(format!("regular expression `{pattern}`: {e}")))
+    }
+
+    /// SQL LIKE over the whole value.
+    pub fn like(pattern: &str, escape: &str) -> Result<Pattern> {
+        let escape = escape.chars().next();
+        let mut regex = String::from("(?s)^");
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            let literal = match c {
+                c if Some(c) == escape => chars.next().ok_or_else(|| {
+                    EngineError::bad_query(format!("LIKE pattern `{pattern}` ends with its escape"))
+                })?,
+                '%' => {
+                    regex.push_str(".*");
+                    continue;
+                }
+                '_' => {
+                    regex.push('.');
+                    continue;
+                }
+                c => c,
+            };
+            regex.push_str(&regex::escape(literal.encode_utf8(&mut [0; 4])));
+        }
+        regex.push_str("\\z");
+        Pattern::regex(&regex)
+    }
+}
+
+/// Values of a raw string column that match.
+pub fn matching(split: &Arc<Split>, column: &Column, pattern: Pattern) -> Box<dyn Query> {
+    let cut_possible = column.overlong != Some(false);
+    if column.indexed && !cut_possible {
+        let field = column.field;
+        return FunctionQuery::boxed(split, move |split, at| {
+            let reader = &split.segments[at].reader;
+            let prefix = pattern.literal_prefix().as_bytes().to_vec();
+            let test = |term: &[u8]| std::str::from_utf8(term).is_ok_and(|t| pattern.matches(t));
+            docs_of_terms(reader, field, &prefix, test)
+        });
+    }
+    if column.fast {
+        let column = column.clone();
+        return FunctionQuery::boxed(split, move |split, at| {
+            docs_of_values(split, at, &column, &pattern)
+        });
+    }
+    scan_column(split, column, Test::Text(pattern.as_function()), None)
+}
+
+/// Documents with a term of the inverted index that passes; `prefix` limits the search.
+pub fn docs_of_terms(
+    reader: &SegmentReader,
+    field: tantivy::schema::Field,
+    prefix: &[u8],
+    test: impl Fn(&[u8]) -> bool,
+) -> Result<BitSet> {
+    let mut found = BitSet::with_max_value(reader.max_doc());
+    let index = reader.inverted_index(field)?;
+    let mut terms = index.terms().range().ge(prefix).into_stream()?;
+    while terms.advance() && terms.key().starts_with(prefix) {
+        if test(terms.key()) {
+            let mut postings: SegmentPostings =
+                index.read_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)?;
+            while postings.doc() != TERMINATED {
+                found.insert(postings.doc());
+                postings.advance();
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn docs_of_values(
+    split: &Arc<Split>,
+    at: usize,
+    column: &Column,
+    pattern: &Pattern,
+) -> Result<BitSet> {
+    let segment = &split.segments[at];
+    let max_doc = segment.reader.max_doc();
+    let mut found = BitSet::with_max_value(max_doc);
+    let Some(DynamicColumn::Str(values)) = open_fast(segment, column)? else {
+        return Ok(found);
+    };
+    let values: BytesColumn = values.into();
+    // 0: no match, 1: match, 2: the value is cut, the document store decides
+    let mut verdicts = vec![0u8; values.num_terms()];
+    let mut terms = values.dictionary().stream()?;
+    let mut ord = 0;
+    while terms.advance() {
+        let term = terms.key();
+        verdicts[ord] = if term.len() >= MAX_FAST_BYTES {
+            2
+        } else {
+            u8::from(std::str::from_utf8(term).is_ok_and(|t| pattern.matches(t)))
+        };
+        ord += 1;
+    }
+    if verdicts.iter().all(|&verdict| verdict == 0) {
+        return Ok(found);
+    }
+    let mut cut = Vec::new();
+    for start in (0..max_doc).step_by(4096) {
+        let docs = Docs::Range(start..max_doc.min(start + 4096));
+        let (ords, nulls) = gather(values.ords(), &docs, |ord| ord);
+        for (row, &ord) in ords.iter().enumerate() {
+            if nulls.as_ref().is_some_and(|n| n.is_null(row)) {
+                continue;
+            }
+            match verdicts.get(ord as usize) {
+                Some(1) => {
+                    found.insert(docs.get(row));
+                }
+                Some(2) => cut.push(docs.get(row)),
+                _ => {}
+            }
+        }
+    }
+    check_stored(split, at, column, pattern, &cut, &mut found)?;
+    Ok(found)
+}
+
+fn check_stored(
+    split: &Arc<Split>,
+    at: usize,
+    column: &Column,
+    pattern: &Pattern,
+    docs: &[u32],
+    found: &mut BitSet,
+) -> Result<()> {
+    if docs.is_empty() {
+        return Ok(());
+    }
+    let mut blocks = BlockReader::new(split.segments[at].doc_store()?, split.directory.clone());
+    let mut row = 0;
+    blocks.read(&Docs::of(docs), |document| {
+        let value = super::scan::field_value(document, column.field.field_id())?;
+        if let Some(crate::columns::stored::Stored::Str(text)) = value
+            && pattern.matches(text)
+        {
+            found.insert(docs[row]);
+        }
+        row += 1;
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn like(pattern: &str, text: &str) -> bool {
+        Pattern::like(pattern, "\\").is_ok_and(|p| p.matches(text))
+    }
+
+    #[test]
+    fn like_is_about_the_whole_value() {
+        assert!(like("a%c", "a\nc") && like("a_c", "axc") && like("%", ""));
+        assert!(!like("a", "ab") && !like("b", "ab") && !like("a", "a\n"));
+        assert!(like("100\\%", "100%") && !like("100\\%", "100x"));
+        assert!(like("a.c$", "a.c$") && !like("a.c", "abc"));
+        assert!(like("\\\\z", "\\z") && like("$", "$"));
+        assert!(Pattern::like("a\\", "\\").is_err());
+    }
+}

@@ -1,0 +1,409 @@
+//! Conditions on one column as tantivy queries: by the index where it is exact, else by the values.
+
+use std::ops::Bound as End;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tantivy::query::{
+    AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, FastFieldRangeQuery, Occur, Query, RangeQuery,
+    TermQuery, TermSetQuery,
+};
+use tantivy::schema::{FieldType, IndexRecordOption};
+use tantivy::{BitSet, DateTime, Term};
+
+use super::literal::{FloatSpan, Kind, Span};
+use super::scan::{FunctionQuery, scan_column, scan_path};
+use super::test::Test;
+use super::tree::Bound;
+use super::{address, dictionary, tokens};
+use crate::columns::build::{i128_to_sortable, member_type};
+use crate::error::Result;
+use crate::open::{Column, Split};
+use crate::split::Encoding;
+use crate::tokenizer::MAX_TOKEN_LENGTH;
+
+/// A field of the tree as it is in this split.
+pub struct Target<'a> {
+    pub split: &'a Arc<Split>,
+    pub column: &'a Column,
+    pub path: Vec<String>,
+}
+
+const NANOS_PER_DAY: i128 = 86_400_000_000_000;
+/// Up to this many values are looked up one by one.
+const FEW_TERMS: usize = 64;
+
+pub fn any_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
+    match queries.len() {
+        0 => Box::new(EmptyQuery),
+        1 => queries.swap_remove(0),
+        _ => Box::new(BooleanQuery::new(queries.into_iter().map(|q| (Occur::Should, q)).collect())),
+    }
+}
+
+pub fn term_query(term: Term) -> Box<dyn Query> {
+    Box::new(TermQuery::new(term, IndexRecordOption::Basic))
+}
+
+impl<'a> Target<'a> {
+    pub fn resolve(split: &'a Arc<Split>, field: &str) -> Option<Target<'a>> {
+        let (column, path) = split.layout.resolve(field)?;
+        Some(Target { split, column, path })
+    }
+
+    /// Equality with one value.
+    pub fn term(&self, value: &Value) -> Result<Box<dyn Query>> {
+        self.set(std::slice::from_ref(value))
+    }
+
+    /// Equality with any of several values.
+    pub fn set(&self, values: &[Value]) -> Result<Box<dyn Query>> {
+        let values: Vec<&Value> = values.iter().filter(|v| !v.is_null()).collect();
+        if values.is_empty() {
+            return Ok(Box::new(EmptyQuery));
+        }
+        if self.is_nested() {
+            let spans = values.iter().map(|v| Span::point(self.leaf_kind(v), v));
+            return Ok(self.nested(Test::Spans(spans.collect::<Result<_>>()?)));
+        }
+        if self.column.encoding == Encoding::Ip {
+            let texts = values.iter().filter_map(|v| v.as_str());
+            return Ok(any_of(texts.map(|t| address::equals(self.column, t)).collect()));
+        }
+        let Some(kind) = self.kind() else {
+            return Ok(Box::new(EmptyQuery));
+        };
+        let spans = values.iter().map(|v| Span::point(kind, v)).collect::<Result<Vec<_>>>()?;
+        let few = spans.len() <= FEW_TERMS;
+        if !few && let Some(terms) = self.exact_terms(&spans) {
+            return Ok(Box::new(TermSetQuery::new(terms)));
+        }
+        if !few && !matches!(self.column.encoding, Encoding::String) {
+            return Ok(scan_column(self.split, self.column, Test::Spans(spans), None));
+        }
+        let queries = spans.into_iter().map(|span| self.span(span));
+        Ok(any_of(queries.collect::<Result<_>>()?))
+    }
+
+    pub fn range(&self, lower: Option<&Bound>, upper: Option<&Bound>) -> Result<Box<dyn Query>> {
+        if self.is_nested() {
+            let sample = lower.or(upper).map_or(&Value::Null, |b| &b.value);
+            let span = Span::range(self.leaf_kind(sample), lower, upper)?;
+            return Ok(self.nested(Test::Spans(vec![span])));
+        }
+        if self.column.encoding == Encoding::Ip {
+            return Ok(address::range(self.column, lower, upper));
+        }
+        match self.kind() {
+            Some(kind) => self.span(Span::range(kind, lower, upper)?),
+            None => Ok(Box::new(EmptyQuery)),
+        }
+    }
+
+    /// A condition on whole text values.
+    pub fn matching(&self, pattern: dictionary::Pattern) -> Result<Box<dyn Query>> {
+        if self.is_nested() {
+            return Ok(self.nested(Test::Text(pattern.as_function())));
+        }
+        match self.column.encoding {
+            Encoding::String if !self.column.number_as_text => {
+                Ok(dictionary::matching(self.split, self.column, pattern))
+            }
+            _ => {
+                let test = Test::Text(pattern.as_function());
+                Ok(scan_column(self.split, self.column, test, None))
+            }
+        }
+    }
+
+    /// The value is not null.
+    pub fn exists(&self) -> Result<Box<dyn Query>> {
+        let column = self.column;
+        if !self.path.is_empty() {
+            return Ok(self.nested(Test::Exists));
+        }
+        if column.nulls == Some(0) {
+            return Ok(Box::new(AllQuery));
+        }
+        // a list of a fast text column of another writer holds tokens, but a value without tokens exists too
+        if column.fast && !column.is_json() && column.encoding != Encoding::Text {
+            return Ok(Box::new(ExistsQuery::new(column.name.clone(), false)));
+        }
+        if column.nulls.is_some() {
+            let name = column.name.clone();
+            return Ok(FunctionQuery::boxed(self.split, move |split, at| {
+                let rows = split.null_rows()?;
+                let segment = &split.segments[at];
+                let max_doc = segment.reader.max_doc();
+                let mut found = BitSet::with_max_value_and_full(max_doc);
+                if let Some(nulls) = rows.columns.get(&name) {
+                    for row in nulls.range(segment.base..segment.base + max_doc) {
+                        found.remove(row - segment.base);
+                    }
+                }
+                Ok(found)
+            }));
+        }
+        Ok(scan_column(self.split, column, Test::Exists, None))
+    }
+
+    fn is_nested(&self) -> bool {
+        !self.path.is_empty()
+            || matches!(self.column.encoding, Encoding::List | Encoding::Struct | Encoding::Map)
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        if self.column.encoding == Encoding::Json {
+            return Some(Kind::Text);
+        }
+        match Kind::of(&self.column.data_type)? {
+            // on disk the number has the scale it was written with
+            Kind::Decimal(_) if !self.column.number_as_text => {
+                Some(Kind::Decimal(self.column.scale))
+            }
+            kind => Some(kind),
+        }
+    }
+
+    /// The type of the values at the path; a list is judged by its elements.
+    fn leaf_type(&self) -> Option<arrow::datatypes::DataType> {
+        use arrow::datatypes::DataType;
+        let mut data_type = &self.column.data_type;
+        if self.column.encoding == Encoding::Json {
+            return None;
+        }
+        for part in &self.path {
+            data_type = member_type(data_type, part)?;
+        }
+        while let DataType::List(item) = data_type {
+            data_type = item.data_type();
+        }
+        Some(data_type.clone())
+    }
+
+    fn leaf_kind(&self, value: &Value) -> Kind {
+        self.leaf_type().as_ref().and_then(Kind::of).unwrap_or_else(|| Kind::guess(value))
+    }
+
+    fn nested(&self, test: Test) -> Box<dyn Query> {
+        // the elements of a list lie below its wrapper
+        let mut path = self.path.clone();
+        if self.column.encoding == Encoding::List {
+            path.insert(0, super::ANY_MEMBER.to_owned());
+        }
+        scan_path(self.split, self.column, path, self.leaf_type(), test)
+    }
+
+    /// Terms that stand for exactly these values in the inverted index, if there are such.
+    fn exact_terms(&self, spans: &[Span]) -> Option<Vec<Term>> {
+        let column = self.column;
+        if !column.indexed || column.number_as_text {
+            return None;
+        }
+        let mut terms = Vec::with_capacity(spans.len());
+        for span in spans {
+            match (column.encoding, span) {
+                (_, Span::Empty) => {}
+                (Encoding::Bool, Span::Bool { no, yes }) => {
+                    let values = [(*no, false), (*yes, true)];
+                    let wanted = values.iter().filter(|(wanted, _)| *wanted);
+                    terms.extend(wanted.map(|(_, v)| Term::from_field_bool(column.field, *v)));
+                }
+                (
+                    Encoding::I64
+                    | Encoding::DecimalI64
+                    | Encoding::DaysI64
+                    | Encoding::MicrosI64
+                    | Encoding::DurationI64,
+                    Span::Whole(low, high),
+                ) if low == high => {
+                    if let Ok(value) = i64::try_from(*low) {
+                        terms.push(self.integer(value)?);
+                    }
+                }
+                (Encoding::DecimalBytes, Span::Whole(low, high)) if low == high => {
+                    terms.push(Term::from_field_bytes(column.field, &i128_to_sortable(*low)));
+                }
+                (Encoding::F64, Span::Float(FloatSpan { lower, upper })) if lower == upper => {
+                    let (value, _) = (*lower)?;
+                    if value.is_nan() {
+                        return None;
+                    }
+                    terms.push(Term::from_field_f64(column.field, value));
+                    if value == 0.0 {
+                        terms.push(Term::from_field_f64(column.field, -value));
+                    }
+                }
+                (Encoding::String, Span::Text(Some((low, true)), Some((high, true))))
+                    if low == high && low.len() <= MAX_TOKEN_LENGTH =>
+                {
+                    terms.push(Term::from_field_text(column.field, low));
+                }
+                (Encoding::Bytes, Span::Bytes(Some((low, true)), Some((high, true))))
+                    if low == high && low.len() <= MAX_TOKEN_LENGTH =>
+                {
+                    terms.push(Term::from_field_bytes(column.field, low));
+                }
+                _ => return None,
+            }
+        }
+        Some(terms)
+    }
+
+    fn integer(&self, value: i64) -> Option<Term> {
+        match self.split.schema.get_field_entry(self.column.field).field_type() {
+            FieldType::U64(_) => {
+                u64::try_from(value).ok().map(|v| Term::from_field_u64(self.column.field, v))
+            }
+            _ => Some(Term::from_field_i64(self.column.field, value)),
+        }
+    }
+
+    fn span(&self, span: Span) -> Result<Box<dyn Query>> {
+        if span == Span::Empty {
+            return Ok(Box::new(EmptyQuery));
+        }
+        if let Some(terms) = self.exact_terms(std::slice::from_ref(&span)) {
+            return Ok(any_of(terms.into_iter().map(term_query).collect()));
+        }
+        let column = self.column;
+        let scan = |span: Span| scan_column(self.split, column, Test::Spans(vec![span]), None);
+        if column.number_as_text {
+            // compared with the scale of the column's type
+            return Ok(scan(span));
+        }
+        Ok(match (column.encoding, span) {
+            (
+                Encoding::I64
+                | Encoding::DecimalI64
+                | Encoding::DaysI64
+                | Encoding::MicrosI64
+                | Encoding::DurationI64,
+                Span::Whole(low, high),
+            ) => self.integers(low, high),
+            (Encoding::Date, Span::Whole(low, high)) => self.dates(low, high, NANOS_PER_DAY),
+            (Encoding::Timestamp, Span::Whole(low, high)) => self.dates(low, high, 1000),
+            (Encoding::DecimalBytes, Span::Whole(low, high)) => {
+                let term = |v: i128| Term::from_field_bytes(column.field, &i128_to_sortable(v));
+                range_query(column, End::Included(term(low)), End::Included(term(high)))
+            }
+            (Encoding::F64, Span::Float(span)) => floats(column, span),
+            (Encoding::String, Span::Text(low, high)) => {
+                let long = [&low, &high]
+                    .iter()
+                    .any(|end| end.as_ref().is_some_and(|(text, _)| text.len() > MAX_TOKEN_LENGTH));
+                if long && column.overlong == Some(false) && low == high {
+                    return Ok(Box::new(EmptyQuery));
+                }
+                if long || !column.fast {
+                    return Ok(scan(Span::Text(low, high)));
+                }
+                let term = |text: String| Term::from_field_text(column.field, &text);
+                range_query(column, text_end(low, term), text_end(high, term))
+            }
+            (Encoding::Text, Span::Text(low, high)) => {
+                let among = match (&low, &high) {
+                    (Some((low, true)), Some((high, true))) if low == high => {
+                        tokens::all_tokens(self.split, column, low)
+                    }
+                    _ => None,
+                };
+                let test = Test::Spans(vec![Span::Text(low, high)]);
+                scan_column(self.split, column, test, among)
+            }
+            (_, span) => scan(span),
+        })
+    }
+
+    fn integers(&self, low: i128, high: i128) -> Box<dyn Query> {
+        let (Ok(low), Ok(high)) = (
+            i64::try_from(low.max(i128::from(i64::MIN))),
+            i64::try_from(high.min(i128::from(i64::MAX))),
+        ) else {
+            return Box::new(EmptyQuery);
+        };
+        let unsigned = matches!(
+            self.split.schema.get_field_entry(self.column.field).field_type(),
+            FieldType::U64(_)
+        );
+        if unsigned && high < 0 {
+            return Box::new(EmptyQuery);
+        }
+        let low = if unsigned { low.max(0) } else { low };
+        match (self.integer(low), self.integer(high)) {
+            (Some(low), Some(high)) => {
+                range_query(self.column, End::Included(low), End::Included(high))
+            }
+            _ => Box::new(EmptyQuery),
+        }
+    }
+
+    /// Dates are kept as nanoseconds; the index knows them only by the second.
+    fn dates(&self, low: i128, high: i128, step: i128) -> Box<dyn Query> {
+        let (min, max) = (i128::from(i64::MIN), i128::from(i64::MAX));
+        let start = low.saturating_mul(step).max(min);
+        let stop = high.saturating_mul(step).saturating_add(step - 1).min(max);
+        let (Ok(start), Ok(stop)) = (i64::try_from(start), i64::try_from(stop)) else {
+            return Box::new(EmptyQuery);
+        };
+        if !self.column.fast {
+            let test = Test::Spans(vec![Span::Whole(low, high)]);
+            return scan_column(self.split, self.column, test, None);
+        }
+        let term =
+            |nanos| Term::from_field_date(self.column.field, DateTime::from_timestamp_nanos(nanos));
+        fast_range(End::Included(term(start)), End::Included(term(stop)))
+    }
+}
+
+fn text_end<T>(end: Option<(T, bool)>, term: impl Fn(T) -> Term) -> End<Term> {
+    match end {
+        None => End::Unbounded,
+        Some((value, true)) => End::Included(term(value)),
+        Some((value, false)) => End::Excluded(term(value)),
+    }
+}
+
+pub fn fast_range(lower: End<Term>, upper: End<Term>) -> Box<dyn Query> {
+    Box::new(FastFieldRangeQuery::new(lower, upper))
+}
+
+pub fn range_query(column: &Column, lower: End<Term>, upper: End<Term>) -> Box<dyn Query> {
+    if lower == End::Unbounded && upper == End::Unbounded {
+        return Box::new(ExistsQuery::new(column.name.clone(), false));
+    }
+    if column.fast {
+        return fast_range(lower, upper);
+    }
+    Box::new(RangeQuery::new(lower, upper))
+}
+
+/// Two zeros are one number and every NaN is the greatest, wherever its bits sort it.
+fn floats(column: &Column, span: FloatSpan) -> Box<dyn Query> {
+    let term = |value: f64| Term::from_field_f64(column.field, value);
+    let zero = |value: f64, sign: f64| if value == 0.0 { 0.0f64.copysign(sign) } else { value };
+    let with_nan = match span.upper {
+        None => true,
+        Some((end, inclusive)) => end.is_nan() && inclusive,
+    };
+    let mut parts = Vec::new();
+    let lower_nan = span.lower.is_some_and(|(end, _)| end.is_nan());
+    if !lower_nan {
+        let lower = match span.lower {
+            None => End::Included(term(f64::NEG_INFINITY)),
+            Some((end, true)) => End::Included(term(zero(end, -1.0))),
+            Some((end, false)) => End::Excluded(term(zero(end, 1.0))),
+        };
+        let upper = match span.upper {
+            Some((end, true)) if !end.is_nan() => End::Included(term(zero(end, 1.0))),
+            Some((end, false)) if !end.is_nan() => End::Excluded(term(zero(end, -1.0))),
+            _ => End::Included(term(f64::INFINITY)),
+        };
+        parts.push(range_query(column, lower, upper));
+    }
+    if with_nan && !(lower_nan && span.lower.is_some_and(|(_, inclusive)| !inclusive)) {
+        parts.push(range_query(column, End::Excluded(term(f64::INFINITY)), End::Unbounded));
+        parts.push(range_query(column, End::Unbounded, End::Excluded(term(f64::NEG_INFINITY))));
+    }
+    any_of(parts)
+}

@@ -1,0 +1,139 @@
+//! A condition on one value, checked on Arrow arrays or on stored values.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
+
+use super::literal::{Kind, Span, between};
+use crate::columns::build::{Builder, Unit, cast};
+use crate::columns::stored::Stored;
+use crate::error::Result;
+
+/// What a value must be.
+#[derive(Clone)]
+pub enum Test {
+    /// Inside any of the spans.
+    Spans(Vec<Span>),
+    /// A text for which this holds.
+    Text(Arc<dyn Fn(&str) -> bool + Send + Sync>),
+    Exists,
+}
+
+impl Test {
+    /// One answer per row; null rows never match.
+    pub fn check(&self, array: &ArrayRef) -> Result<Vec<bool>> {
+        let mut found: Vec<bool> = match self {
+            Test::Exists => vec![true; array.len()],
+            Test::Text(holds) => {
+                let texts = cast(array, &DataType::Utf8)?;
+                texts.as_string::<i32>().iter().map(|text| text.is_some_and(|t| holds(t))).collect()
+            }
+            Test::Spans(spans) => check_spans(spans, array)?,
+        };
+        if let Some(nulls) = array.logical_nulls() {
+            found.iter_mut().enumerate().for_each(|(row, hit)| *hit &= nulls.is_valid(row));
+        }
+        Ok(found)
+    }
+
+    /// Whether a stored value passes, read as a value of the given type or of its own.
+    pub fn check_stored(&self, value: Stored<'_>, declared: Option<&DataType>) -> Result<bool> {
+        let own = match value {
+            Stored::Null => return Ok(false),
+            Stored::Bool(_) => DataType::Boolean,
+            Stored::F64(_) => DataType::Float64,
+            Stored::I64(_) | Stored::U64(_) => DataType::Int64,
+            _ => DataType::Utf8,
+        };
+        if matches!(self, Test::Exists) {
+            return Ok(true);
+        }
+        let mut builder = Builder::new("", declared.unwrap_or(&own), Unit::Plain, 1)?;
+        builder.push(value);
+        let array = builder.finish()?;
+        Ok(self.check(&array)?[0])
+    }
+}
+
+fn check_spans(spans: &[Span], array: &ArrayRef) -> Result<Vec<bool>> {
+    let any = |hit: &dyn Fn(&Span) -> bool| spans.iter().any(hit);
+    Ok(match Kind::of(array.data_type()) {
+        Some(Kind::Bool) => {
+            let values = array.as_boolean();
+            let hit = |value: bool| {
+                any(&|span| match span {
+                    Span::Bool { no, yes } => {
+                        if value {
+                            *yes
+                        } else {
+                            *no
+                        }
+                    }
+                    _ => false,
+                })
+            };
+            (0..values.len()).map(|row| hit(values.value(row))).collect()
+        }
+        Some(Kind::Whole) => {
+            let values = whole_values(array)?;
+            let values = values.as_primitive::<Int64Type>();
+            let hit = |value: i64| whole_hit(spans, i128::from(value));
+            values.values().iter().map(|&value| hit(value)).collect()
+        }
+        Some(Kind::Decimal(_)) => {
+            let values = array.as_primitive::<Decimal128Type>();
+            values.values().iter().map(|&value| whole_hit(spans, value)).collect()
+        }
+        Some(Kind::Float) => {
+            let values = cast(array, &DataType::Float64)?;
+            let values = values.as_primitive::<Float64Type>();
+            let hit = |value: f64| {
+                any(&|span| match span {
+                    Span::Float(span) => span.contains(value),
+                    // a whole literal against a field whose type is not declared
+                    Span::Whole(low, high) => value >= *low as f64 && value <= *high as f64,
+                    _ => false,
+                })
+            };
+            values.values().iter().map(|&value| hit(value)).collect()
+        }
+        Some(Kind::Text) => {
+            let values = cast(array, &DataType::Utf8)?;
+            let hit = |value: &str| {
+                any(&|span| match span {
+                    Span::Text(low, high) => between::<str, String>(value, low, high),
+                    _ => false,
+                })
+            };
+            values.as_string::<i32>().iter().map(|value| value.is_some_and(hit)).collect()
+        }
+        Some(Kind::Bytes) => {
+            let values = array.as_binary::<i32>();
+            let hit = |value: &[u8]| {
+                any(&|span| match span {
+                    Span::Bytes(low, high) => between::<[u8], Vec<u8>>(value, low, high),
+                    _ => false,
+                })
+            };
+            values.iter().map(|value| value.is_some_and(hit)).collect()
+        }
+        None => vec![false; array.len()],
+    })
+}
+
+fn whole_hit(spans: &[Span], value: i128) -> bool {
+    spans.iter().any(|span| match span {
+        Span::Whole(low, high) => (*low..=*high).contains(&value),
+        Span::Float(span) => span.contains(value as f64),
+        _ => false,
+    })
+}
+
+/// Integers, days or microseconds as 64-bit numbers.
+pub fn whole_values(array: &ArrayRef) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::Date32 => cast(&cast(array, &DataType::Int32)?, &DataType::Int64),
+        _ => cast(array, &DataType::Int64),
+    }
+}

@@ -1,0 +1,200 @@
+//! Conditions on the tokens of a field, as the query language has them.
+
+use std::sync::Arc;
+
+use tantivy::Term;
+use tantivy::query::{
+    BooleanQuery, EmptyQuery, FuzzyTermQuery, Occur, PhrasePrefixQuery, PhraseQuery, Query,
+    TermQuery,
+};
+
+use super::dictionary::docs_of_terms;
+use super::scan::FunctionQuery;
+use crate::error::{EngineError, Result};
+use crate::open::{Column, Split};
+use crate::tokenizer;
+
+/// Tokens of a text with their positions, made as the field's writer made them.
+pub fn tokenize(column: &Column, text: &str) -> Result<Vec<(usize, String)>> {
+    let name = column.tokenizer.as_deref().unwrap_or("raw");
+    let mut analyzer = tokenizer::analyzer(name)?;
+    let mut stream = analyzer.token_stream(text);
+    let mut tokens = Vec::new();
+    while let Some(token) = stream.next() {
+        tokens.push((token.position, token.text.clone()));
+    }
+    Ok(tokens)
+}
+
+fn term(column: &Column, token: &str) -> Term {
+    Term::from_field_text(column.field, token)
+}
+
+fn one_token(column: &Column, token: &str) -> Box<dyn Query> {
+    let record = column.record.unwrap_or_default();
+    Box::new(TermQuery::new(term(column, token), record))
+}
+
+fn all_of(column: &Column, tokens: &[(usize, String)]) -> Box<dyn Query> {
+    let parts = tokens.iter().map(|(_, token)| (Occur::Must, one_token(column, token)));
+    Box::new(BooleanQuery::new(parts.collect()))
+}
+
+fn checked(column: &Column) -> Result<()> {
+    if column.indexed {
+        return Ok(());
+    }
+    Err(EngineError::bad_query(format!("column `{}` is not indexed for search", column.name)))
+}
+
+/// A word: its tokens in a row where positions are kept, else all of them.
+pub fn words(column: &Column, text: &str) -> Result<Box<dyn Query>> {
+    checked(column)?;
+    let tokens = tokenize(column, text)?;
+    Ok(match tokens.len() {
+        0 => Box::new(EmptyQuery),
+        1 => one_token(column, &tokens[0].1),
+        _ if column.positions() => phrase_query(column, tokens, 0),
+        _ => all_of(column, &tokens),
+    })
+}
+
+/// All tokens of a text, anywhere in the value.
+#[allow(dead_code)]
+pub fn every_word(column: &Column, text: &str) -> Result<Box<dyn Query>> {
+    checked(column)?;
+    let tokens = tokenize(column, text)?;
+    Ok(match tokens.len() {
+        0 => Box::new(EmptyQuery),
+        1 => one_token(column, &tokens[0].1),
+        _ => all_of(column, &tokens),
+    })
+}
+
+fn phrase_query(column: &Column, tokens: Vec<(usize, String)>, slop: u32) -> Box<dyn Query> {
+    let terms = tokens.into_iter().map(|(at, token)| (at, term(column, &token))).collect();
+    Box::new(PhraseQuery::new_with_offset_and_slop(terms, slop))
+}
+
+fn needs_positions(column: &Column) -> EngineError {
+    EngineError::bad_query(format!(
+        "column `{}` keeps no positions, a phrase cannot be searched in it",
+        column.name
+    ))
+}
+
+/// The tokens of a text next to each other, with up to `slop` moves.
+pub fn phrase(column: &Column, text: &str, slop: u32) -> Result<Box<dyn Query>> {
+    checked(column)?;
+    let tokens = tokenize(column, text)?;
+    Ok(match tokens.len() {
+        0 => Box::new(EmptyQuery),
+        1 => one_token(column, &tokens[0].1),
+        _ if !column.positions() => return Err(needs_positions(column)),
+        _ => phrase_query(column, tokens, slop),
+    })
+}
+
+/// A phrase whose last token may go on.
+pub fn phrase_prefix(split: &Arc<Split>, column: &Column, text: &str) -> Result<Box<dyn Query>> {
+    checked(column)?;
+    let tokens = tokenize(column, text)?;
+    Ok(match tokens.len() {
+        0 => Box::new(EmptyQuery),
+        1 => prefix(split, column, &tokens[0].1),
+        _ if !column.positions() => return Err(needs_positions(column)),
+        _ => {
+            let terms = tokens.into_iter().map(|(at, token)| (at, term(column, &token)));
+            Box::new(PhrasePrefixQuery::new_with_offset(terms.collect()))
+        }
+    })
+}
+
+fn prefix(split: &Arc<Split>, column: &Column, start: &str) -> Box<dyn Query> {
+    let (field, start) = (column.field, start.as_bytes().to_vec());
+    FunctionQuery::boxed(split, move |split, at| {
+        docs_of_terms(&split.segments[at].reader, field, &start, |_| true)
+    })
+}
+
+/// Whether the field's tokenizer makes capital letters small.
+fn lowers(column: &Column) -> bool {
+    tokenize(column, "A").is_ok_and(|tokens| tokens.iter().any(|(_, token)| token == "a"))
+}
+
+/// Tokens that match `*` (anything) and `?` (one character); `\` makes the next character plain.
+pub fn wildcard(split: &Arc<Split>, column: &Column, pattern: &str) -> Result<Box<dyn Query>> {
+    checked(column)?;
+    let lower = lowers(column);
+    let mut regex = String::from("(?s)\\A");
+    let mut start = String::new();
+    let mut plain = true;
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        let literal = match c {
+            '*' | '?' => {
+                regex.push_str(if c == '*' { ".*" } else { "." });
+                plain = false;
+                continue;
+            }
+            '\\' => chars.next().unwrap_or('\\'),
+            c => c,
+        };
+        let literal: String =
+            if lower { literal.to_lowercase().collect() } else { literal.to_string() };
+        if plain {
+            start.push_str(&literal);
+        }
+        regex.push_str(&regex::escape(&literal));
+    }
+    regex.push_str("\\z");
+    matching_tokens(split, column, &regex, start)
+}
+
+/// Tokens that match a regular expression as a whole.
+pub fn regex(split: &Arc<Split>, column: &Column, pattern: &str) -> Result<Box<dyn Query>> {
+    checked(column)?;
+    matching_tokens(split, column, &format!("\\A(?:{pattern})\\z"), String::new())
+}
+
+fn matching_tokens(
+    split: &Arc<Split>,
+    column: &Column,
+    regex: &str,
+    start: String,
+) -> Result<Box<dyn Query>> {
+    let regex = regex::bytes::RegexBuilder::new(regex)
+        .size_limit(16 << 20)
+        .build()
+        .map_err(|e| EngineError::bad_query(format!("pattern `{regex}`: {e}")))?;
+    let field = column.field;
+    Ok(FunctionQuery::boxed(split, move |split, at| {
+        let reader = &split.segments[at].reader;
+        docs_of_terms(reader, field, start.as_bytes(), |term| regex.is_match(term))
+    }))
+}
+
+/// Tokens at most `distance` edits away.
+pub fn fuzzy(column: &Column, text: &str, distance: u8) -> Result<Box<dyn Query>> {
+    checked(column)?;
+    if distance > 2 {
+        return Err(EngineError::bad_query("a fuzzy distance is 0, 1 or 2"));
+    }
+    let tokens = tokenize(column, text)?;
+    let parts = tokens.into_iter().map(|(_, token)| {
+        let query = FuzzyTermQuery::new(term(column, &token), distance, true);
+        (Occur::Must, Box::new(query) as Box<dyn Query>)
+    });
+    let parts: Vec<_> = parts.collect();
+    Ok(if parts.is_empty() { Box::new(EmptyQuery) } else { Box::new(BooleanQuery::new(parts)) })
+}
+
+/// A query that every value equal to `text` passes; nothing when the index cannot help.
+pub fn all_tokens(split: &Arc<Split>, column: &Column, text: &str) -> Option<Box<dyn Query>> {
+    // other writers drop long tokens at another length than their names say
+    if !column.indexed || split.sidecar.is_none() {
+        return None;
+    }
+    let tokens = tokenize(column, text).ok()?;
+    (!tokens.is_empty()).then(|| all_of(column, &tokens))
+}

@@ -1,0 +1,143 @@
+//! The query tree as it arrives from Python.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{EngineError, Result};
+
+/// One node; values are encoded by the type of their column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Node {
+    All,
+    None,
+    Term {
+        field: String,
+        value: Value,
+    },
+    Set {
+        field: String,
+        values: Vec<Value>,
+    },
+    Range {
+        field: String,
+        lower: Option<Bound>,
+        upper: Option<Bound>,
+    },
+    Prefix {
+        field: String,
+        value: String,
+    },
+    Suffix {
+        field: String,
+        value: String,
+    },
+    Contains {
+        field: String,
+        value: String,
+    },
+    Like {
+        field: String,
+        pattern: String,
+        #[serde(default = "backslash")]
+        escape: String,
+    },
+    Regex {
+        field: String,
+        pattern: String,
+    },
+    Exists {
+        field: String,
+    },
+    And {
+        args: Vec<Node>,
+    },
+    Or {
+        args: Vec<Node>,
+    },
+    Not {
+        arg: Box<Node>,
+    },
+    Search {
+        query: String,
+        #[serde(default)]
+        fields: Vec<String>,
+        #[serde(default)]
+        mode: Mode,
+    },
+    TokenTerm {
+        field: String,
+        text: String,
+    },
+    Phrase {
+        field: String,
+        text: String,
+        #[serde(default)]
+        slop: u32,
+    },
+    PhrasePrefix {
+        field: String,
+        text: String,
+    },
+    TokenWildcard {
+        field: String,
+        pattern: String,
+    },
+    TokenRegex {
+        field: String,
+        pattern: String,
+    },
+    Fuzzy {
+        field: String,
+        text: String,
+        #[serde(default = "one")]
+        distance: u8,
+    },
+    Boost {
+        arg: Box<Node>,
+        boost: f32,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    pub value: Value,
+    pub inclusive: bool,
+}
+
+/// Which fields a search without named fields looks at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    #[default]
+    Any,
+    Text,
+    Exact,
+}
+
+fn backslash() -> String {
+    "\\".to_owned()
+}
+
+fn one() -> u8 {
+    1
+}
+
+impl Node {
+    pub fn parse(json: &str) -> Result<Node> {
+        if json.trim().is_empty() {
+            return Ok(Node::All);
+        }
+        serde_json::from_str(json).map_err(|e| EngineError::bad_query(format!("{e}: {json}")))
+    }
+
+    /// Whether every document matches.
+    pub fn is_all(&self) -> bool {
+        match self {
+            Node::All => true,
+            Node::And { args } => args.iter().all(Node::is_all),
+            Node::Boost { arg, .. } => arg.is_all(),
+            _ => false,
+        }
+    }
+}

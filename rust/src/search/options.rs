@@ -1,0 +1,90 @@
+//! What a search is asked for besides its query.
+
+use serde::Deserialize;
+
+use crate::error::{EngineError, Result};
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    #[serde(default)]
+    pub limit: Option<usize>,
+    #[serde(default)]
+    pub order: Option<Order>,
+    #[serde(default)]
+    pub batch_rows: Option<usize>,
+    #[serde(default)]
+    pub snippet: Option<SnippetOptions>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Order {
+    Score(ScoreOrder),
+    Keys(Vec<SortKey>),
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScoreOrder {
+    Score,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct SortKey {
+    pub field: String,
+    #[serde(default = "yes")]
+    pub ascending: bool,
+    #[serde(default)]
+    pub nulls_first: Option<bool>,
+}
+
+impl SortKey {
+    /// Spark's default: nulls first when ascending.
+    pub fn nulls_first(&self) -> bool {
+        self.nulls_first.unwrap_or(self.ascending)
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct SnippetOptions {
+    pub field: String,
+    #[serde(default = "snippet_chars")]
+    pub max_chars: usize,
+    #[serde(default = "open_mark")]
+    pub pre: String,
+    #[serde(default = "close_mark")]
+    pub post: String,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn snippet_chars() -> usize {
+    150
+}
+
+fn open_mark() -> String {
+    "<b>".to_owned()
+}
+
+fn close_mark() -> String {
+    "</b>".to_owned()
+}
+
+const DEFAULT_BATCH_ROWS: usize = 8192;
+
+impl Options {
+    pub fn parse(json: &str) -> Result<Options> {
+        if json.trim().is_empty() {
+            return Ok(Options::default());
+        }
+        serde_json::from_str(json)
+            .map_err(|e| EngineError::bad_query(format!("search options: {e}: {json}")))
+    }
+
+    pub fn batch_rows(&self) -> usize {
+        self.batch_rows.unwrap_or(DEFAULT_BATCH_ROWS).clamp(1, 1 << 20)
+    }
+}
