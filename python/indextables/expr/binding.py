@@ -103,7 +103,9 @@ def column_type(path: Path, schema: Struct) -> DataType | None:
     return found.type if found else None
 
 
-def _subject(expr: Expr, schema: Struct) -> tuple[Path, DataType, tuple[DataType, ...]] | None:
+def column_under_casts(
+    expr: Expr, schema: Struct
+) -> tuple[Path, DataType, tuple[DataType, ...]] | None:
     """A column under casts: its path, its type and the types it is cast to, innermost first."""
     chain: list[DataType] = []
     while isinstance(expr, Call) and expr.name == "CAST" and expr.type is not None:
@@ -134,7 +136,7 @@ def _compare(node: Compare, schema: Struct) -> Predicate:
     op, left, right = node.op, node.left, node.right
     if isinstance(left, Literal) and not isinstance(right, Literal):
         op, left, right = _FLIPPED[op], right, left
-    subject = _subject(left, schema)
+    subject = column_under_casts(left, schema)
     if subject is None or not isinstance(right, Literal):
         return _opaque(op, node.left, node.right)
     path, kind, chain = subject
@@ -238,7 +240,7 @@ def _range(op: str, path: Path, kind: DataType, value: Any) -> Predicate:
 
 
 def _in(node: In, schema: Struct) -> Predicate:
-    subject = _subject(node.value, schema)
+    subject = column_under_casts(node.value, schema)
     if subject is None or not all(isinstance(item, Literal) for item in node.items):
         return _opaque("IN", node.value, *node.items)
     path, kind, chain = subject
@@ -266,14 +268,14 @@ def _in(node: In, schema: Struct) -> Predicate:
 def _is_null(expr: Expr, schema: Struct) -> Predicate:
     if isinstance(expr, Literal):
         return Constant(expr.value is None)
-    subject = _subject(expr, schema)
+    subject = column_under_casts(expr, schema)
     if subject is None or not _total(subject[1], subject[2]):
         return _opaque("IS_NULL", expr)
     return Missing(subject[0], subject[1])
 
 
 def _text_test(node: TextTest, schema: Struct) -> Predicate:  # noqa: PLR0911
-    subject = _subject(node.value, schema)
+    subject = column_under_casts(node.value, schema)
     pattern = node.pattern
     if subject is None or not isinstance(pattern, Literal):
         return _opaque(node.kind, node.value, node.pattern)
@@ -293,7 +295,7 @@ def _text_test(node: TextTest, schema: Struct) -> Predicate:  # noqa: PLR0911
 
 
 def _array_contains(node: ArrayContains, schema: Struct) -> Predicate:
-    subject = _subject(node.array, schema)
+    subject = column_under_casts(node.array, schema)
     item = node.item
     if subject is None or subject[2] or not isinstance(item, Literal):
         return _opaque("ARRAY_CONTAINS", node.array, node.item)

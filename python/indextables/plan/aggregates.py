@@ -16,7 +16,7 @@ from indextables.expr.predicate import Column, Expr, parse_expression
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
 from indextables.model.types import DataType, Decimal
 from indextables.plan.buckets import plan_bucket
-from indextables.plan.columns import ColumnInfo, Columns, field_name
+from indextables.plan.columns import Columns, field_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,8 @@ _UNORDERED = ("struct", "array", "map", "void")
 class Output:
     """One result column: from the engine (`index` counts its columns), or of a partition column.
 
-    `source` is engine, partition (the value), partition_count or partition_sum.
+    `source` is engine, partition (the value), partition_count or partition_sum; `column` is what
+    the function is about.
     """
 
     field: pa.Field
@@ -86,16 +87,24 @@ class _Builder:
 
 
 def plan_aggregation(
-    request: Mapping[str, Any], columns: Columns, *, ansi: bool = False
+    request: Mapping[str, Any],
+    columns: Columns,
+    *,
+    ansi: bool = False,
+    time_zone: str = "",
 ) -> AggregatePlan | None:
     """The plan for `{"group_by": [..], "functions": [..]}` as the hooks write it.
 
     None when some part of it is not for the index; Spark then aggregates the rows itself.
+    `time_zone` is the session's: buckets of days and longer need to know it.
     """
+    if not request.get("group_by") and not request.get("functions"):
+        return None
     builder = _Builder([], [], [], [])
     keys: list[Output] = []
     for position, value in enumerate(request.get("group_by", [])):
-        key = _key(parse_expression(value), columns, builder, f"group_col_{position}")
+        expr = parse_expression(value)
+        key = _key(expr, columns, builder, f"group_col_{position}", time_zone)
         if key is None:
             return None
         keys.append(key)
@@ -140,9 +149,11 @@ def _assemble(
     )
 
 
-def _key(expr: Expr, columns: Columns, builder: _Builder, name: str) -> Output | None:
+def _key(
+    expr: Expr, columns: Columns, builder: _Builder, name: str, time_zone: str
+) -> Output | None:
     if not isinstance(expr, Column):
-        bucket = plan_bucket(expr, columns)
+        bucket = plan_bucket(expr, columns, time_zone)
         if bucket is None:
             return None
         group, kind = bucket
@@ -154,17 +165,12 @@ def _key(expr: Expr, columns: Columns, builder: _Builder, name: str) -> Output |
         kind = found.type.to_arrow()
         if info.partition:
             return Output(pa.field(name, kind), "partition", column=info.name)
-        if not _columnar(info, expr, columns):
+        if not info.columnar or len(expr.path) > 1:
             return None
         group = {"field": field_name(expr.path)}
     builder.groups.append(group)
     builder.group_fields.append(pa.field(f"k{len(builder.groups)}", kind))
     return Output(pa.field(name, kind), "engine", index=len(builder.groups) - 1)
-
-
-def _columnar(info: ColumnInfo, expr: Column, columns: Columns) -> bool:
-    """Whether whole values are at hand column by column."""
-    return info.fast and columns.comparable(expr.path)
 
 
 def _function(  # noqa: PLR0911
@@ -173,7 +179,7 @@ def _function(  # noqa: PLR0911
     op = str(value.get("agg"))
     if op == "COUNT_STAR":
         index = builder.ask({"op": "count_star"}, LONG)
-        return Output(pa.field(name, LONG), "engine", index), "sum"
+        return Output(pa.field(name, LONG), "engine", index), "count"
     arg = parse_expression(value["args"][0]) if value.get("args") else None
     if value.get("distinct") or len(value.get("args", [])) != 1 or not isinstance(arg, Column):
         return None
@@ -188,13 +194,13 @@ def _function(  # noqa: PLR0911
     if info.partition:
         return Output(field, _PARTITION_SOURCES[op], column=info.name), merge
     if op == "COUNT":
-        countable = len(arg.path) == 1 or columns.comparable(arg.path)
+        countable = len(arg.path) == 1
     else:
-        countable = _columnar(info, arg, columns) and info.role != "ip"
+        countable = info.columnar and len(arg.path) == 1 and info.role != "ip"
     if not countable:
         return None
     index = builder.ask({"op": op.lower(), "field": field_name(arg.path)}, kind)
-    return Output(field, "engine", index), merge
+    return Output(field, "engine", index, field_name(arg.path)), merge
 
 
 def _sum_type(kind: DataType) -> pa.DataType | None:
@@ -217,7 +223,7 @@ _RESULTS = {
     "MIN": _extreme_type,
     "MAX": _extreme_type,
 }
-_MERGES = {"COUNT": "sum", "SUM": "sum", "MIN": "min", "MAX": "max"}
+_MERGES = {"COUNT": "count", "SUM": "sum", "MIN": "min", "MAX": "max"}
 _PARTITION_SOURCES = {
     "COUNT": "partition_count",
     "SUM": "partition_sum",

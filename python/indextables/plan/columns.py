@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 # what of the indexing options a table remembers, in its configuration
 INDEXING_KEY = "indextables.indexing"
 MAPPING_PREFIX = "docMappingSchema."
-# members of structs whose index terms are the values themselves in every writer's splits
-_NESTED_KINDS = frozenset({"string", "boolean", "byte", "short", "integer", "long"})
+_NESTED_KINDS = ("struct", "array", "map")
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,15 @@ class ColumnInfo:
         return self.role == "text" and self.tokenizer != "raw"
 
     @property
-    def whole(self) -> bool:
-        """Whether the index knows whole values and can compare them."""
-        searchable = self.fast or self.indexed
-        return searchable and not self.tokenized and self.role != "json" and not self.as_text
+    def columnar(self) -> bool:
+        """Whether whole values lie column by column: what sorting and aggregating need."""
+        nested = self.role == "json" or kind_of(self.type) in _NESTED_KINDS
+        return self.fast and self.role != "text" and not nested and not self.as_text
+
+    @property
+    def readable(self) -> bool:
+        """Whether the engine can look at whole values, by column or row by row."""
+        return self.stored or self.columnar
 
     @property
     def ordered(self) -> bool:
@@ -83,20 +87,36 @@ class Columns:
         return tuple(info for info in self.infos if info.indexed and not info.partition)
 
     def comparable(self, path: Path) -> bool:
-        """Whether the index compares the values at a path as Spark does."""
+        """Whether the engine compares the values at a path as Spark does."""
         info = self.at(path)
-        if info is None or not info.whole:
+        found = self.schema.find(path) if info is not None else None
+        if info is None or found is None or not info.readable or not self.reachable(path):
             return False
+        return kind_of(found.type) not in _NESTED_KINDS and info.role != "ip"
+
+    def testable(self, path: Path) -> bool:
+        """Whether the engine tells null from not null at a path."""
         if len(path) == 1:
-            return kind_of(info.type) not in ("struct", "array", "map")
+            return self.at(path) is not None
         found = self.schema.find(path)
-        plain = not any("." in part for part in path) and self.get(".".join(path)) is None
-        return found is not None and plain and kind_of(found.type) in _NESTED_KINDS
+        return (
+            found is not None
+            and self.reachable(path)
+            and kind_of(found.type) not in ("array", "map")
+        )
+
+    def reachable(self, path: Path) -> bool:
+        """Whether the engine's spelling of a path means this column and no other."""
+        return len(path) == 1 or (
+            self.get(".".join(path)) is None and not any("\\" in part for part in path)
+        )
 
 
 def field_name(path: Path) -> str:
-    """A path as the engine writes it."""
-    return ".".join(path)
+    """A path as the engine writes it: dots between the parts, escaped inside a part."""
+    if len(path) == 1:
+        return path[0]
+    return ".".join(part.replace(".", "\\.") for part in path)
 
 
 def describe_columns(

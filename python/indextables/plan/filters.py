@@ -214,9 +214,7 @@ def _search(leaf: Search, *, wanted: bool) -> Part:
 
 
 def _missing(leaf: Missing, columns: Columns, *, wanted: bool) -> Part:
-    info = columns.at(leaf.path)
-    known = info is not None and (len(leaf.path) == 1 or columns.comparable(leaf.path))
-    if not known:
+    if not columns.testable(leaf.path):
         return Part(ALL, NO)
     present = _exists(field_name(leaf.path))
     return Part(complement(present) if wanted else present, EXACT)
@@ -225,26 +223,25 @@ def _missing(leaf: Missing, columns: Columns, *, wanted: bool) -> Part:
 def _element(leaf: HasElement, columns: Columns, *, wanted: bool) -> Part:
     info = columns.at(leaf.path)
     kind = leaf.type
-    if info is None or info.partition or len(leaf.path) > 1 or not isinstance(kind, Array):
+    if info is None or not info.readable or not columns.reachable(leaf.path):
         return Part(ALL, NO)
-    if kind_of(kind.element) not in ("string", "boolean", "byte", "short", "integer", "long"):
+    if not isinstance(kind, Array) or kind_of(kind.element) in ("struct", "array", "map"):
         return Part(ALL, NO)
     field = field_name(leaf.path)
     hit: Tree = {"type": "term", "field": field, "value": encode(leaf.value, kind.element)}
     if wanted:
         return Part(hit, EXACT)
-    absent = both([_exists(field), complement(hit)])
-    return Part(absent, SUPERSET if kind.contains_null else EXACT)
+    # an array at a path below a struct cannot be told from null when it is empty
+    present = _exists(field) if len(leaf.path) == 1 else ALL
+    exact = present is not ALL and not kind.contains_null
+    return Part(both([present, complement(hit)]), EXACT if exact else SUPERSET)
 
 
 def _values(leaf: Range | OneOf | TextMatch, columns: Columns) -> Tree | None:
     """The rows whose value passes the test; None when the index cannot tell."""
-    info = columns.at(leaf.path)
-    if info is None or not columns.comparable(leaf.path):
+    if not columns.comparable(leaf.path):
         return None
     field = field_name(leaf.path)
-    if info.role == "ip":
-        return None
     if isinstance(leaf, OneOf):
         return _one_of(leaf, field)
     if isinstance(leaf, TextMatch):
@@ -254,7 +251,7 @@ def _values(leaf: Range | OneOf | TextMatch, columns: Columns) -> Tree | None:
 
 def _is_address(leaf: OneOf, columns: Columns) -> bool:
     info = columns.at(leaf.path)
-    return info is not None and info.role == "ip" and len(leaf.path) == 1 and info.whole
+    return info is not None and info.role == "ip"
 
 
 def _address(leaf: OneOf, *, wanted: bool) -> Part:

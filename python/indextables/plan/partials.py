@@ -83,20 +83,3 @@ def live_rows(files: pa.Table) -> pa.Array | None:
         return rows.cast(pa.int64())
     deleted = pc.struct_field(files.column("deletionVector"), "cardinality").combine_chunks()
     return pc.subtract(rows, pc.fill_null(deleted, 0)).cast(pa.int64())
-
-
-def merge_partials(partials: pa.Table, plan: AggregatePlan) -> pa.Table:
-    """Final results from partial ones, when the planner answers by itself."""
-    names = plan.schema.names
-    keys, functions = names[: plan.keys], names[plan.keys :]
-    specs = [
-        (name, merge, pc.ScalarAggregateOptions(min_count=1))
-        for name, merge in zip(functions, plan.merges, strict=True)
-    ]
-    merged = pa.TableGroupBy(partials, keys, use_threads=False).aggregate(specs)
-    columns = [*keys, *(f"{name}_{merge}" for name, merge, _ in specs)]
-    arrays = [
-        merged.column(column).cast(field.type)
-        for column, field in zip(columns, plan.schema, strict=True)
-    ]
-    return pa.Table.from_arrays(arrays, schema=plan.schema)

@@ -52,7 +52,7 @@ def plan_top(orders: Sequence[Mapping[str, Any]], limit: int, columns: Columns) 
 def _sortable(expr: Column, columns: Columns) -> bool:
     info = columns.at(expr.path)
     found = columns.schema.find(expr.path)
-    if info is None or found is None or not info.fast or not columns.comparable(expr.path):
+    if info is None or found is None or not info.columnar:
         return False
     kind = kind_of(found.type)
     if kind == "string" and not is_plain_string(found.type):

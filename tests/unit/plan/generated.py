@@ -21,7 +21,9 @@ SCHEMA = Struct(
         Field("c_array", Array(Atomic("string"))),
         Field("c_full_array", Array(Atomic("long"), contains_null=False)),
         Field("c_struct", Struct((Field("name", Atomic("string")), Field("n", Atomic("integer")),
-                                  Field("d", Atomic("double"))))),
+                                  Field("d", Atomic("double")), Field("at", Atomic("timestamp")),
+                                  Field("cost", Decimal(8, 3)), Field("a.b", Atomic("string")),
+                                  Field("tags", Array(Atomic("string")))))),
         Field("p_string", Atomic("string")),
         Field("p_int", Atomic("integer")),
     )
@@ -159,7 +161,8 @@ def scalar_paths(schema):
     found = []
     for field in schema.fields:
         if isinstance(field.type, Struct):
-            found += [((field.name, inner.name), inner.type) for inner in field.type.fields]
+            inside = [inner for inner in field.type.fields if not isinstance(inner.type, Array)]
+            found += [((field.name, inner.name), inner.type) for inner in inside]
         elif not isinstance(field.type, Array):
             found.append(((field.name,), field.type))
     return found
@@ -190,18 +193,17 @@ def leaves(draw, schema=SCHEMA):
         return {"op": "IN", "args": [expr, *draw(st.lists(literal(kind), max_size=4))]}
     if choice == 6:
         top = [((f.name,), f.type) for f in schema.fields]
+        top += [((f.name, "tags"), None) for f in schema.fields if isinstance(f.type, Struct)]
         path, _ = draw(st.sampled_from([*paths, *top]))
         return {
             "op": draw(st.sampled_from(["IS_NULL", "IS_NOT_NULL"])),
             "args": [{"col": list(path)}],
         }
     if choice == 7 and any(isinstance(f.type, Array) for f in schema.fields):
-        arrays = [f for f in schema.fields if isinstance(f.type, Array)]
-        field = draw(st.sampled_from(arrays))
-        return {
-            "op": "ARRAY_CONTAINS",
-            "args": [{"col": [field.name]}, draw(literal(field.type.element))],
-        }
+        arrays = [((f.name,), f.type) for f in schema.fields if isinstance(f.type, Array)]
+        arrays += [(("c_struct", "tags"), Array(Atomic("string")))]
+        path, kind = draw(st.sampled_from(arrays))
+        return {"op": "ARRAY_CONTAINS", "args": [{"col": list(path)}, draw(literal(kind.element))]}
     texts = [path for path, kind in paths if kind_of(kind) == "string"]
     column = {"col": list(draw(st.sampled_from(texts)))}
     op = draw(st.sampled_from(["STARTS_WITH", "ENDS_WITH", "CONTAINS", "LIKE", "RLIKE"]))

@@ -170,7 +170,7 @@ def engine(tree, row, schema):
         return all(parts) if kind == "and" else any(parts)
     if kind == "not":
         return not engine(tree["arg"], row, schema)
-    path = tuple(tree["field"].split("."))
+    path = tuple(p.replace("\\.", ".") for p in re.split(r"(?<!\\)\.", tree["field"]))
     column = schema.find(path).type
     value = reach(row, path)
     if kind == "exists":

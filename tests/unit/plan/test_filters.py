@@ -100,8 +100,17 @@ def test_usual_predicates_are_exact():
     assert planned.query["args"][0] == {"type": "term", "field": "level", "value": "ERROR"}
 
 
-def test_whole_value_tests_of_words_only_leave_out_splits():
-    planned = plan(call("LIKE", col("message"), text("time%")))
+def test_text_columns_are_compared_as_whole_values():
+    planned = plan(call("=", col("message"), text("connection reset")))
+    assert planned.exact
+    assert planned.query == {"type": "term", "field": "message", "value": "connection reset"}
+
+
+def test_columns_that_are_only_indexed_leave_out_splits():
+    hidden = describe_columns(
+        LOGS.schema, ["day"], {"indextables.indexing": '{"message":{"role":"text","stored":false}}'}
+    )
+    planned = plan(call("=", col("message"), text("time")), columns=hidden)
     assert planned.pushed == ("superset",)
     assert planned.query == {"type": "all"}
     assert planned.pruning != plan().pruning
