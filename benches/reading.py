@@ -1,0 +1,154 @@
+"""Queries over two million rows, as ratios of what Parquet takes in the same session.
+
+Search is asked of Parquet as a whole-word regular expression. Spark's own floor, the time of a
+query that does nothing, stands beside.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benches import corpus
+from benches.report import Result, median_ms
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, how it is asked of Parquet where that differs, and the bar of issue 6."""
+
+    what: str
+    sql: str
+    bar: float
+    parquet: str | None = None
+
+
+def _word(text: str) -> str:
+    return f"message RLIKE '(?i)\\\\b{text}\\\\b'"
+
+
+RARE = "req-43658-86350"
+CASES = (
+    Case("count(*)", "SELECT count(*) FROM {t}", 0.25),
+    Case("lookup of one id, all columns", "SELECT * FROM {t} WHERE id = 1234567", 0.18),
+    Case("count of a level", "SELECT count(*) FROM {t} WHERE level = 'ERROR'", 0.1),
+    Case(
+        "rare words, all columns",
+        "SELECT * FROM {t} WHERE message indexquery '\"fraud score 80 invoice 697804\"'",
+        0.04,
+        f"SELECT * FROM {{t}} WHERE {_word('fraud score 80 invoice 697804')}",
+    ),
+    Case(
+        "10,000 hits, id and message",
+        "SELECT id, message FROM {t} WHERE message indexquery '\"attempt 3\" AND retried' "
+        "LIMIT 10000",
+        0.15,
+        f"SELECT id, message FROM {{t}} WHERE {_word('attempt 3')} AND {_word('retried')} "
+        "LIMIT 10000",
+    ),
+    Case(
+        "boolean count",
+        "SELECT count(*) FROM {t} WHERE message indexquery 'timeout AND (payment OR login)'",
+        0.05,
+        f"SELECT count(*) FROM {{t}} WHERE {_word('timeout')} AND {_word('(payment|login)')}",
+    ),
+    Case(
+        "phrase count",
+        "SELECT count(*) FROM {t} WHERE message indexquery '\"connection reset\"'",
+        0.05,
+        f"SELECT count(*) FROM {{t}} WHERE {_word('connection reset')}",
+    ),
+    Case(
+        "time range and level",
+        "SELECT count(*) FROM {t} WHERE ts >= '2026-01-01 10:00:00' AND "
+        "ts < '2026-01-01 11:00:00' AND level = 'ERROR'",
+        0.15,
+    ),
+    Case(
+        "sum, avg, min, max with a filter",
+        "SELECT sum(status), avg(latency_ms), min(latency_ms), max(latency_ms) FROM {t} "
+        "WHERE service = 'payment'",
+        0.17,
+    ),
+    Case("GROUP BY service", "SELECT service, count(*) FROM {t} GROUP BY service", 0.2),
+    Case(
+        "search, top 10 by time",
+        "SELECT id, ts, message FROM {t} WHERE message indexquery 'timeout' "
+        "ORDER BY ts DESC LIMIT 10",
+        0.04,
+        f"SELECT id, ts, message FROM {{t}} WHERE {_word('timeout')} ORDER BY ts DESC LIMIT 10",
+    ),
+    Case("prefix LIKE", "SELECT count(*) FROM {t} WHERE host LIKE 'node-01%'", 0.3),
+)
+
+
+def session() -> Any:
+    """A local session with two cores."""
+    from pyspark.sql import SparkSession
+
+    import indextables
+
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    for key, value in {
+        "spark.driver.memory": "4g",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder = builder.config(key, value)
+    return indextables.configure(builder).getOrCreate()
+
+
+def prepare(spark: Any) -> None:
+    """The same rows in both formats, one file per core."""
+    place = corpus.folder() / "reading"
+    if not (place / "done").exists():
+        shutil.rmtree(place, ignore_errors=True)
+        data = spark.read.parquet(str(corpus.parquet())).repartition(2)
+        data.write.option("compression", "zstd").parquet(str(place / "parquet"))
+        again = spark.read.parquet(str(place / "parquet"))
+        writer = again.write.format("indextables").option("indexing.typemap.message", "text")
+        writer.save(str(place / "table"))
+        (place / "done").touch()
+    spark.read.parquet(str(place / "parquet")).createOrReplaceTempView("parquet_events")
+    spark.read.format("indextables").load(str(place / "table")).createOrReplaceTempView("events")
+
+
+def _collect(spark: Any, sql: str) -> Callable[[], Any]:
+    return lambda: spark.sql(sql).collect()
+
+
+def _scan(spark: Any, view: str) -> Callable[[], Any]:
+    query = f"SELECT id, latency_ms, message FROM {view}"
+    return lambda: spark.sql(query).write.format("noop").mode("overwrite").save()
+
+
+def run() -> list[Result]:
+    """Measure every case on both; answers must agree."""
+    spark = session()
+    prepare(spark)
+    floor = median_ms(_collect(spark, "SELECT id FROM range(10)"))
+    results = [Result("Spark's floor: a query that does nothing", floor, "ms")]
+    for case in CASES:
+        ours = _collect(spark, case.sql.format(t="events"))
+        theirs = _collect(spark, (case.parquet or case.sql).format(t="parquet_events"))
+        if "LIMIT 10000" not in case.sql and sorted(map(str, ours())) != sorted(map(str, theirs())):
+            raise AssertionError(f"another answer than Parquet: {case.what}")
+        ours_ms, theirs_ms = median_ms(ours), median_ms(theirs)
+        what = f"{case.what} ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
+        results.append(Result(what, ours_ms / theirs_ms, bar=case.bar))
+    ours_ms = median_ms(_scan(spark, "events"), repeat=3)
+    theirs_ms = median_ms(_scan(spark, "parquet_events"), repeat=3)
+    what = f"full scan of three columns ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
+    results.append(Result(what, ours_ms / theirs_ms, bar=1.5))
+    spark.stop()
+    return results
+
+
+def size_of(path: Path) -> int:
+    """Bytes of all files in a folder."""
+    return sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
