@@ -202,6 +202,12 @@ CODES: dict[str, Code] = {
         "leave the indexing options out when appending: the table remembers them",
         "42K09",
     ),
+    "INDEXING_PARTITION_COLUMN": Code(
+        SchemaMismatchError,
+        "`{key}` names partition column `{column}`, which is not inside the splits",
+        "leave it out: partition columns are compared without an index",
+        "42K09",
+    ),
     "INDEXING_UNKNOWN_COLUMN": Code(
         SchemaMismatchError,
         "`{key}` names column `{column}`, which is not in the data. Available columns: {available}",

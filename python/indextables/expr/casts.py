@@ -13,13 +13,13 @@ from decimal import Decimal as Number
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from indextables.expr.calendar import DAY_MICROS
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of, order_key, to_float32
 from indextables.model.types import DataType, Decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DAY_MICROS = 86_400_000_000
 _BITS = {**INTEGRAL_BITS, "date": 32, "timestamp": 64, "timestamp_ntz": 64, "day_time": 64}
 _BITS["year_month"] = 32
 _FLOAT_SOURCE_BITS = 32

@@ -6,10 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from indextables.expr.values import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import pyarrow as pa
 
     from indextables.expr.predicate import Path
     from indextables.model.types import DataType, Struct
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
 INDEXING_KEY = "indextables.indexing"
 MAPPING_PREFIX = "docMappingSchema."
 _NESTED_KINDS = ("struct", "array", "map")
+# kinds that other writers keep as text, in the order of the text
+AS_TEXT_KINDS = frozenset({"byte", "short", "decimal", "timestamp_ntz"})
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,10 @@ class ColumnInfo:
     @property
     def columnar(self) -> bool:
         """Whether whole values lie column by column: what sorting and aggregating need."""
-        nested = self.role == "json" or kind_of(self.type) in _NESTED_KINDS
-        return self.fast and self.role != "text" and not nested and not self.as_text
+        kind = kind_of(self.type)
+        if not self.fast or self.role in ("text", "json") or kind in _NESTED_KINDS:
+            return False
+        return self.ordered or self.partition or kind not in AS_TEXT_KINDS
 
     @property
     def readable(self) -> bool:
@@ -119,6 +127,14 @@ def field_name(path: Path) -> str:
     return ".".join(part.replace(".", "\\.") for part in path)
 
 
+def file_mappings(files: pa.Table) -> list[str]:
+    """The document mappings that stand in the file entries themselves."""
+    if "docMappingJson" not in files.column_names:
+        return []
+    distinct = pc.unique(files.column("docMappingJson")).drop_null()
+    return list(distinct.to_pylist())
+
+
 def describe_columns(
     schema: Struct,
     partition_columns: Sequence[str] = (),
@@ -136,7 +152,10 @@ def describe_columns(
     mapped = _merge_mappings([*registered, *mappings])
     infos = []
     for field in schema.fields:
-        known = {**mapped.get(field.name, {}), **remembered.get(field.name, {})}
+        name = field.name
+        known = {**mapped.get(name, {}), **remembered.get(name, {})}
+        if name in mapped or name in remembered:
+            known["known"] = True
         is_partition = field.name in partition_columns
         known = {} if is_partition else known
         infos.append(_info(field.name, field.type, known, partition=is_partition))
@@ -160,7 +179,7 @@ def _info(
         indexed=bool(known.get("indexed", True)),
         stored=bool(known.get("stored", True)),
         as_text=bool(known.get("as_text")) and kind_of(column_type) != "string",
-        known=bool(known),
+        known=bool(known.get("known")),
     )
 
 

@@ -47,7 +47,7 @@ def plan_fields(
     On an append `configuration` is the table's: what it remembers holds, and an option that says
     something else is an error.
     """
-    _check_names(schema, settings)
+    _check_names(schema, settings, partition_columns)
     remembered = json.loads((configuration or {}).get(INDEXING_KEY, "{}"))
     with_stats = _stats_columns(schema, settings, partition_columns)
     fields = []
@@ -110,8 +110,9 @@ def _listed(settings: Settings, option: Option[tuple[str, ...]], name: str) -> b
     return name in {listed.lower() for listed in settings.get(option)}
 
 
-def _check_names(schema: Struct, settings: Settings) -> None:
-    """Every column an indexing option names must exist."""
+def _check_names(schema: Struct, settings: Settings, partition_columns: Sequence[str]) -> None:
+    """Every column an indexing option names must exist, and be inside the splits."""
+    partitions = {name.lower() for name in partition_columns}
     known = {name.lower() for name in schema.names}
     named = [(option, column) for option in _PER_FIELD for column in settings.per_field(option)]
     named += [(option, column) for option in _LISTS for column in settings.get(option)]
@@ -123,6 +124,8 @@ def _check_names(schema: Struct, settings: Settings) -> None:
                 column=column,
                 available=", ".join(schema.names),
             )
+        if column.lower() in partitions:
+            raise error("INDEXING_PARTITION_COLUMN", key=option.full_key, column=column)
 
 
 def _check_same(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import base64
 from decimal import Decimal as Number
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indextables.errors import error
+from indextables.expr.calendar import parse_date, parse_moment, render_date, render_moment
 from indextables.expr.values import kind_of
 from indextables.model.types import DataType, Decimal
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from indextables.model.types import Struct
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICRO = timedelta(microseconds=1)
 
 
 def map_column(maps: pa.ChunkedArray | pa.Array, key: str) -> pa.Array:
@@ -73,7 +72,7 @@ def parse_value(text: str | None, kind: DataType, column: str) -> Any:
         ) from problem
 
 
-def render_value(value: Any, kind: DataType) -> str | None:
+def render_value(value: Any, kind: DataType) -> str | None:  # noqa: PLR0911 (one per kind)
     """The text the log keeps for a partition value; None for null."""
     if value is None:
         return None
@@ -81,11 +80,11 @@ def render_value(value: Any, kind: DataType) -> str | None:
     if name == "boolean":
         return "true" if value else "false"
     if name == "date":
-        return (_EPOCH + timedelta(days=value)).date().isoformat()
+        return render_date(value)
     if name in ("timestamp", "timestamp_ntz"):
-        moment = _EPOCH + value * _MICRO
-        text = moment.strftime("%Y-%m-%d %H:%M:%S")
-        return text if not moment.microsecond else f"{text}.{moment.microsecond:06d}".rstrip("0")
+        return render_moment(value)
+    if name == "binary":
+        return base64.b64encode(value).decode("ascii")
     if name == "decimal" and isinstance(kind, Decimal):
         return format(Number(value), "f")
     return _render_float(value) if name in ("float", "double") else str(value)
@@ -103,16 +102,6 @@ def _boolean(text: str) -> bool:
     return {"true": True, "false": False}[text.strip().lower()]
 
 
-def _date(text: str) -> int:
-    return (datetime.fromisoformat(text.strip()).date() - _EPOCH.date()).days
-
-
-def _moment(text: str) -> int:
-    moment = datetime.fromisoformat(text.strip())
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // _MICRO
-
-
 _PARSERS: dict[str, Any] = {
     "boolean": _boolean,
     "byte": int,
@@ -123,10 +112,10 @@ _PARSERS: dict[str, Any] = {
     "double": float,
     "decimal": Number,
     "string": str,
-    "binary": lambda text: text.encode(),
-    "date": _date,
-    "timestamp": _moment,
-    "timestamp_ntz": _moment,
+    "binary": base64.b64decode,
+    "date": parse_date,
+    "timestamp": parse_moment,
+    "timestamp_ntz": parse_moment,
     "day_time": int,
     "year_month": int,
 }

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indextables.expr.casts import DAY_MICROS
+from indextables.expr.calendar import DAY_MICROS
 from indextables.expr.evaluate import to_scalar
 from indextables.expr.predicate import OneOf, Path, Range, TextMatch
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of, order_key
 from indextables.model.types import Decimal
+from indextables.plan.columns import AS_TEXT_KINDS
 from indextables.plan.partitions import map_column, typed_partition
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ _WHOLE = r"^-?\d{1,18}$"
 _NUMBER = r"^-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
 # other writers cut even numbers, at this many characters
 _CUT_LENGTH = 32
-# kinds that other writers keep as text: their extremes follow the order of the text
-AS_TEXT_KINDS = frozenset({"byte", "short", "decimal", "timestamp_ntz"})
 # day numbers lie below, microseconds of any other midnight than 1970's above
 _MOST_DAYS = 3_700_000
 _MOST_DIGITS = 38

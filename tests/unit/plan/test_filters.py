@@ -46,10 +46,7 @@ def call(op, *args):
     return {"op": op, "args": list(args)}
 
 
-@settings(max_examples=400, deadline=None)
-@given(cases())
-def test_pushed_query_finds_sqls_rows(case):
-    predicate, data = case
+def check_query(predicate, data):
     planned = plan(predicate, columns=COLUMNS)
     for row in data:
         expected = truth(predicate, row, SCHEMA) is True
@@ -60,10 +57,7 @@ def test_pushed_query_finds_sqls_rows(case):
             assert found or not expected, row
 
 
-@settings(max_examples=200, deadline=None)
-@given(cases())
-def test_query_of_a_split_needs_no_partition_column(case):
-    predicate, data = case
+def check_split_queries(predicate, data):
     planned = plan(predicate, columns=COLUMNS)
     files = pa.table(
         {
@@ -85,6 +79,26 @@ def test_query_of_a_split_needs_no_partition_column(case):
             assert found == expected, row
         else:
             assert found or not expected, row
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_pushed_query_finds_sqls_rows(case):
+    check_query(*case)
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases())
+def test_query_of_a_split_needs_no_partition_column(case):
+    check_split_queries(*case)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None)
+@given(cases(most=10))
+def test_pushed_queries_find_sqls_rows_in_thousands_of_cases(case):
+    check_query(*case)
+    check_split_queries(*case)
 
 
 def test_usual_predicates_are_exact():

@@ -34,10 +34,7 @@ def split_rows(draw):
     return predicate, groups, draw(st.sampled_from([1, 2, 32]))
 
 
-@settings(max_examples=250, deadline=None)
-@given(split_rows())
-def test_no_split_with_a_matching_row_is_pruned(case):
-    predicate, groups, cut_length = case
+def check_pruning(predicate, groups, cut_length):
     files = files_of(groups, SCHEMA, PARTITIONS, cut_length)
     kept, counters = prune_splits(files, parse_predicate(predicate), SCHEMA, PARTITIONS, TYPED)
     paths = set(kept.column("path").to_pylist())
@@ -48,7 +45,20 @@ def test_no_split_with_a_matching_row_is_pruned(case):
     assert counters.considered == len(groups) == counters.kept + pruned
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=120, deadline=None)
+@given(split_rows())
+def test_no_split_with_a_matching_row_is_pruned(case):
+    check_pruning(*case)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None)
+@given(split_rows())
+def test_no_split_with_a_matching_row_is_pruned_in_thousands_of_cases(case):
+    check_pruning(*case)
+
+
+@settings(max_examples=80, deadline=None)
 @given(split_rows())
 def test_no_manifest_with_a_matching_split_is_left_out(case):
     predicate, groups, _ = case

@@ -1,0 +1,121 @@
+"""Data against a table's schema: what fits, what a merge adds, and words for what does not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from indextables.errors import error
+from indextables.expr.values import INTEGRAL_BITS, kind_of
+from indextables.model.types import Array, Decimal, Field, Map, Struct
+
+if TYPE_CHECKING:
+    from indextables.model.types import DataType
+
+_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+
+
+def check_duplicates(schema: Struct) -> None:
+    """Refuse names that differ in case only: Spark could not tell the columns apart."""
+    seen: dict[str, str] = {}
+    twice = []
+    for name in schema.names:
+        if name.lower() in seen:
+            twice.append(f"`{name}`")
+        seen[name.lower()] = name
+    if twice:
+        raise error("SCHEMA_DUPLICATE_COLUMN", columns=", ".join(twice))
+
+
+def fit_schema(data: Struct, table: Struct, *, merge: bool = False) -> Struct:
+    """The table's schema after an append of data: itself, or grown when `merge` is asked for.
+
+    Columns are found by name in any case. A column the data lacks becomes null, one the table lacks
+    is an error unless merged, a type must be the table's or one that fits into it (or, merging,
+    one the table's can be widened to).
+    """
+    check_duplicates(data)
+    known = {field.name.lower(): field for field in table.fields}
+    given = {field.name.lower(): field for field in data.fields}
+    problems: list[str] = []
+    columns: list[Field] = []
+    for field in table.fields:
+        found = given.get(field.name.lower())
+        if found is None:
+            columns.append(field)
+            continue
+        kind = _fit(found.type, field.type, merge=merge)
+        if kind is None:
+            problems.append(
+                f"column `{field.name}` is {describe(field.type)} in the table "
+                f"and {describe(found.type)} in the data"
+            )
+        columns.append(replace(field, type=kind or field.type))
+    added = [field for name, field in given.items() if name not in known]
+    if added and not merge:
+        names = ", ".join(f"`{field.name}`" for field in added)
+        problems.append(f"the table has no column {names} (it has {', '.join(table.names)})")
+    if problems:
+        raise error("SCHEMA_MISMATCH", problems="; ".join(problems))
+    return Struct((*columns, *(replace(field, nullable=True) for field in added)))
+
+
+def describe(kind: DataType) -> str:
+    """A type in SQL's words."""
+    if isinstance(kind, Struct):
+        return f"struct<{', '.join(f'{f.name}: {describe(f.type)}' for f in kind.fields)}>"
+    if isinstance(kind, Array):
+        return f"array<{describe(kind.element)}>"
+    if isinstance(kind, Map):
+        return f"map<{describe(kind.key)}, {describe(kind.value)}>"
+    return str(kind.to_json())
+
+
+def _fit(data: DataType, table: DataType, *, merge: bool) -> DataType | None:
+    """The type of the column after the append; None when the data does not fit."""
+    if data == table or _widens(data, table):
+        return table
+    if isinstance(data, Struct) and isinstance(table, Struct):
+        return _fit_struct(data, table, merge=merge)
+    if isinstance(data, Array) and isinstance(table, Array):
+        element = _fit(data.element, table.element, merge=merge)
+        return element and Array(element, table.contains_null or data.contains_null)
+    if isinstance(data, Map) and isinstance(table, Map):
+        key = _fit(data.key, table.key, merge=False)
+        value = _fit(data.value, table.value, merge=merge)
+        nulls = table.value_contains_null or data.value_contains_null
+        return Map(key, value, nulls) if key is not None and value is not None else None
+    return data if merge and _widens(table, data) else None
+
+
+def _fit_struct(data: Struct, table: Struct, *, merge: bool) -> DataType | None:
+    given = {field.name.lower(): field for field in data.fields}
+    known = {field.name.lower() for field in table.fields}
+    members: list[Field] = []
+    for field in table.fields:
+        found = given.get(field.name.lower())
+        kind = field.type if found is None else _fit(found.type, field.type, merge=merge)
+        if kind is None:
+            return None
+        members.append(replace(field, type=kind))
+    added = [field for name, field in given.items() if name not in known]
+    if added and not merge:
+        return None
+    return Struct((*members, *(replace(field, nullable=True) for field in added)))
+
+
+def _widens(source: DataType, target: DataType) -> bool:
+    """Whether every value of one type is a value of the other, read without loss."""
+    one, other = kind_of(source), kind_of(target)
+    if one == other == "string":
+        return True
+    if one in INTEGRAL_BITS and other in INTEGRAL_BITS:
+        return INTEGRAL_BITS[one] <= INTEGRAL_BITS[other]
+    if one in INTEGRAL_BITS and isinstance(target, Decimal):
+        return target.precision - target.scale >= _DIGITS[one]
+    if one in ("byte", "short", "integer") and other == "double":
+        return True
+    if isinstance(source, Decimal) and isinstance(target, Decimal):
+        whole = target.precision - target.scale >= source.precision - source.scale
+        return whole and target.scale >= source.scale
+    return (one, other) in {("float", "double"), ("byte", "float"), ("short", "float")}

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import pytest
+
+from indextables.expr.binding import bind
+from indextables.expr.predicate import (
+    FALSE,
+    UNKNOWN,
+    And,
+    Bound,
+    Missing,
+    Not,
+    OneOf,
+    Opaque,
+    Range,
+    parse_predicate,
+)
+from indextables.model.types import Atomic, Decimal, Field, Struct, parse_type
+
+SCHEMA = Struct(
+    (
+        Field("n", Atomic("integer")),
+        Field("big", Atomic("long")),
+        Field("x", Atomic("float")),
+        Field("d", Atomic("date")),
+        Field("at", Atomic("timestamp")),
+        Field("m", Decimal(6, 2)),
+        Field("s", Atomic("string")),
+        Field("ci", Atomic("string collate UTF8_LCASE")),
+    )
+)
+
+
+def lit(value, kind):
+    return {"lit": value, "type": kind}
+
+
+def cast(column, kind):
+    return {"op": "CAST", "args": [{"col": [column]}], "type": kind}
+
+
+def bound(op, left, right):
+    return bind(parse_predicate({"op": op, "args": [left, right]}), SCHEMA)
+
+
+def col(name):
+    return {"col": [name]}
+
+
+def at_least(column, value):
+    return Range((column,), SCHEMA.get(column).type, Bound(value, inclusive=True), None)
+
+
+def never(column):
+    return OneOf((column,), SCHEMA.get(column).type, ())
+
+
+def test_casts_to_double_become_bounds_on_the_column():
+    assert bound(">", cast("n", "double"), lit(1.5, "double")) == at_least("n", 2)
+    assert bound("=", cast("n", "double"), lit(1.5, "double")) == never("n")
+    assert bound("<", cast("n", "double"), lit("NaN", "double")) == Range(
+        ("n",), Atomic("integer"), None, None
+    )
+
+
+def test_longs_near_a_double_are_all_found():
+    found = bound("=", cast("big", "double"), lit(float(2**53), "double"))
+    assert isinstance(found, Range)
+    assert (found.lower.value, found.upper.value) == (2**53, 2**53 + 1)
+
+
+def test_literals_beyond_the_column_need_no_index():
+    assert bound("=", cast("n", "long"), lit(2**40, "long")) == never("n")
+    assert bound("<", cast("n", "long"), lit(2**40, "long")) == Range(
+        ("n",), Atomic("integer"), None, None
+    )
+
+
+def test_floats_are_compared_with_the_float_beside_a_double():
+    found = bound("<", cast("x", "double"), lit(0.1, "double"))
+    # the nearest float lies above 0.1
+    assert found.upper.inclusive is False
+    assert found.upper.value > 0.1
+    assert bound("=", cast("x", "double"), lit(0.1, "double")) == never("x")
+
+
+def test_decimals_are_moved_to_the_columns_scale():
+    found = bound("<=", cast("m", "decimal(10,4)"), lit("1.0050", "decimal(10,4)"))
+    assert str(found.upper.value) == "1.00"
+
+
+def test_times_cast_by_a_time_zone_are_left_to_spark():
+    assert isinstance(bound("=", cast("d", "timestamp"), lit(0, "timestamp")), Opaque)
+    assert isinstance(bound("=", cast("at", "date"), lit(0, "date")), Opaque)
+
+
+@pytest.mark.parametrize("kind", ["integer", "date", "double"])
+def test_casts_of_text_are_left_to_spark(kind):
+    assert isinstance(bound("=", cast("s", kind), lit(1, kind)), Opaque)
+
+
+def test_collated_text_is_left_to_spark():
+    assert isinstance(bound("=", col("ci"), lit("a", "string collate UTF8_LCASE")), Opaque)
+
+
+def test_null_literals_decide_alone():
+    assert bound("=", col("n"), lit(None, "integer")) == UNKNOWN
+    assert bound("<=>", col("n"), lit(None, "integer")) == Missing(("n",), Atomic("integer"))
+
+
+def test_null_safe_equality_is_never_unknown():
+    found = bound("<=>", col("n"), lit(1, "integer"))
+    kind = Atomic("integer")
+    assert found == And((Not(Missing(("n",), kind)), OneOf(("n",), kind, (1,))))
+
+
+def test_membership_in_nothing_is_false():
+    assert bind(parse_predicate({"op": "IN", "args": [col("n")]}), SCHEMA) == FALSE
+
+
+def test_types_come_as_text_or_as_json():
+    struct = '{"type":"struct","fields":[]}'
+    for written in ("long", '"long"', struct, {"type": "struct", "fields": []}):
+        value = {"op": "IS_NULL", "args": [lit(None, written)]}
+        assert bind(parse_predicate(value), SCHEMA).value is True
+    assert parse_type("long") == Atomic("long")
+
+
+def test_unknown_columns_and_functions_are_opaque_and_say_what_they_touch():
+    found = bound("=", {"op": "UPPER", "args": [col("s")]}, lit("A", "string"))
+    assert found == Opaque("UPPER", frozenset({("s",)}))
+    assert isinstance(bound("=", col("_score"), lit(1.0, "float")), Opaque)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pyarrow as pa
+from tests.unit.plan.log_files import TEXTS
+
+from indextables.expr.predicate import parse_predicate
+from indextables.model.types import Atomic, Field, Struct
+from indextables.plan.aggregates import plan_aggregation
+from indextables.plan.columns import describe_columns
+from indextables.plan.filters import plan_filters
+from indextables.plan.prune import prune_splits
+from indextables.plan.queries import split_queries
+from indextables.plan.scan import ScanPlan, answers_itself
+from indextables.plan.topk import plan_top
+
+SCHEMA = Struct(
+    (
+        Field("id", Atomic("long")),
+        Field("name", Atomic("string")),
+        Field("message", Atomic("string")),
+        Field("day", Atomic("date")),
+    )
+)
+COLUMNS = describe_columns(SCHEMA, ["day"], {"indextables.indexing": '{"message":{"role":"text"}}'})
+FILES = pa.table(
+    {
+        "path": ["a", "b"],
+        "partitionValues": pa.array([[("day", "2024-01-01")], [("day", "2024-01-02")]], TEXTS),
+        "size": [1000, 2000],
+        "numRecords": [100_000, 200_000],
+        "minValues": pa.array([[], []], TEXTS),
+        "maxValues": pa.array([[], []], TEXTS),
+    }
+)
+ON_DAY = {"op": "=", "args": [{"col": ["day"]}, {"lit": 19723, "type": "date"}]}
+BY_ID = {"op": "=", "args": [{"col": ["id"]}, {"lit": 7, "type": "long"}]}
+
+
+def scan(*predicates, aggregation=None, **more):
+    filters = plan_filters([parse_predicate(p) for p in predicates], COLUMNS)
+    files, counters = prune_splits(FILES, filters.pruning, SCHEMA, ("day",), COLUMNS)
+    queries, query_of = split_queries(filters, files, COLUMNS)
+    aggregate = plan_aggregation(aggregation, COLUMNS) if aggregation else None
+    return ScanPlan(
+        files, SCHEMA.to_arrow_schema(), filters, tuple(queries), tuple(query_of), counters,
+        aggregate, **more
+    )  # fmt: skip
+
+
+def test_a_count_by_day_is_answered_by_the_log():
+    count = {"functions": [{"agg": "COUNT_STAR"}]}
+    assert scan(aggregation=count).answered_by_log
+    assert scan(ON_DAY, aggregation=count).answered_by_log
+    assert not scan(BY_ID, aggregation=count).answered_by_log
+
+
+def test_partition_tests_are_gone_from_what_a_split_is_asked():
+    plan = scan(ON_DAY, BY_ID)
+    assert plan.files.column("path").to_pylist() == ["a"]
+    assert plan.queries == ({"type": "term", "field": "id", "value": 7},)
+    assert plan.counters.pruned_by_partition == 1
+
+
+def test_small_and_bounded_work_needs_no_job():
+    limits = {"max_bytes": 10_000, "max_rows": 1000}
+    assert answers_itself(scan(BY_ID), **limits)
+    assert answers_itself(scan(limit=10), **limits)
+    assert not answers_itself(scan(limit=5000), **limits)
+    assert not answers_itself(scan(), **limits)
+    assert not answers_itself(scan(BY_ID), max_bytes=500, max_rows=1000)
+    nothing = {"op": "=", "args": [{"col": ["day"]}, {"lit": 1, "type": "date"}]}
+    assert answers_itself(scan(nothing), max_bytes=0, max_rows=0)
+
+
+def order(column, asc=True):
+    return {"expr": {"col": [column]}, "asc": asc, "nulls_first": asc}
+
+
+def test_top_rows_follow_columns_with_whole_values():
+    assert plan_top([order("id", False)], 10, COLUMNS) == [
+        {"field": "id", "ascending": False, "nulls_first": False}
+    ]
+    assert plan_top([order("name"), order("id")], 10, COLUMNS) is not None
+    assert plan_top([order("message")], 10, COLUMNS) is None
+    assert plan_top([order("id")], 10_000_000, COLUMNS) is None
+
+
+def test_score_orders_alone_and_downwards():
+    assert plan_top([order("_score", False)], 10, COLUMNS) == "score"
+    assert plan_top([order("_score")], 10, COLUMNS) is None
+    assert plan_top([order("_score", False), order("id")], 10, COLUMNS) is None
