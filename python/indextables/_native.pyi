@@ -29,6 +29,10 @@ class Store:
 
 def storage_totals() -> tuple[int, int]: ...
 
+# --- query.rs
+
+def parse_query(text: str, fields: str, options: str = "") -> str: ...
+
 # --- split.rs
 
 class Split:

@@ -298,6 +298,12 @@ CODES: dict[str, Code] = {
         "correct the search text",
         "42601",
     ),
+    "QUERY_UNKNOWN_FIELD": Code(
+        InvalidError,
+        "IndexQuery references non-existent field '{field}'. Available fields are: [{available}]",
+        "correct the field name in the search text",
+        "42703",
+    ),
     "SCHEMA_DUPLICATE_COLUMN": Code(
         SchemaMismatchError,
         "the data has several columns named {columns}",

@@ -29,6 +29,8 @@ pub enum EngineError {
     BadQuery { detail: String },
     #[error("[QUERY_SYNTAX] `{query}` at position {position}: {detail}")]
     QuerySyntax { query: String, position: usize, detail: String },
+    #[error("[QUERY_UNKNOWN_FIELD] there is no field `{field}`; there are: {available}")]
+    UnknownField { field: String, available: String },
     #[error("[SCHEMA_UNSUPPORTED_TYPE] column `{column}` has type `{data_type}`")]
     UnsupportedType { column: String, data_type: String },
     #[error("[STORAGE_FAILED] `{path}`: {detail}")]
@@ -73,6 +75,7 @@ impl EngineError {
             Self::Interrupted => "INTERRUPTED",
             Self::BadQuery { .. } => "QUERY_INVALID",
             Self::QuerySyntax { .. } => "QUERY_SYNTAX",
+            Self::UnknownField { .. } => "QUERY_UNKNOWN_FIELD",
             Self::UnsupportedType { .. } => "SCHEMA_UNSUPPORTED_TYPE",
             Self::Storage { .. } => "STORAGE_FAILED",
         }
@@ -94,6 +97,9 @@ impl EngineError {
             Self::Interrupted => json!({}),
             Self::QuerySyntax { query, position, detail } => {
                 json!({"query": query, "position": position, "detail": detail})
+            }
+            Self::UnknownField { field, available } => {
+                json!({"field": field, "available": available})
             }
             Self::UnsupportedType { column, data_type } => {
                 json!({"column": column, "type": data_type})

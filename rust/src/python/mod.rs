@@ -7,6 +7,7 @@ pub mod arrow;
 pub mod errors;
 mod manifest;
 mod merge;
+mod query;
 mod split;
 mod store;
 mod writer;
@@ -22,6 +23,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     arrow::register(module)?;
     manifest::register(module)?;
     merge::register(module)?;
+    query::register(module)?;
     split::register(module)?;
     store::register(module)?;
     writer::register(module)?;

@@ -2,6 +2,8 @@
 
 mod address;
 mod dictionary;
+mod fields;
+mod language;
 mod leaf;
 mod literal;
 mod scan;
@@ -15,6 +17,7 @@ use tantivy::query::{
     AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query,
 };
 
+pub use fields::Fields;
 pub use literal::compare_floats;
 pub use test::whole_values;
 pub use tree::{Bound, Mode, Node};
@@ -32,6 +35,11 @@ pub fn build(split: &Arc<Split>, node: &Node, scoring: bool) -> Result<Box<dyn Q
     Builder { split, scoring }.build(node)
 }
 
+/// The tree of a text in the query language; `wanted` are the fields of words without a field.
+pub fn search_tree(text: &str, fields: &Fields, wanted: &[String], mode: Mode) -> Result<Node> {
+    fields::lower(&language::parse(text)?, text, fields, wanted, mode)
+}
+
 struct Builder<'a> {
     split: &'a Arc<Split>,
     scoring: bool,
@@ -46,7 +54,10 @@ impl Builder<'_> {
             Node::Or { args } => self.combine(args, Occur::Should),
             Node::Not { arg } => Ok(negate(self.build(arg)?)),
             Node::Boost { arg, boost } => Ok(Box::new(BoostQuery::new(self.build(arg)?, *boost))),
-            Node::Search { .. } => Err(EngineError::bad_query("search text")),
+            Node::Search { query, fields, mode } => {
+                let known = Fields::of_layout(&self.split.layout);
+                self.build(&search_tree(query, &known, fields, *mode)?)
+            }
             Node::TokenTerm { field, text } => self.on_column(field, |c| tokens::words(c, text)),
             Node::Phrase { field, text, slop } => {
                 self.on_column(field, |c| tokens::phrase(c, text, *slop))

@@ -59,18 +59,6 @@ pub fn words(column: &Column, text: &str) -> Result<Box<dyn Query>> {
     })
 }
 
-/// All tokens of a text, anywhere in the value.
-#[allow(dead_code)]
-pub fn every_word(column: &Column, text: &str) -> Result<Box<dyn Query>> {
-    checked(column)?;
-    let tokens = tokenize(column, text)?;
-    Ok(match tokens.len() {
-        0 => Box::new(EmptyQuery),
-        1 => one_token(column, &tokens[0].1),
-        _ => all_of(column, &tokens),
-    })
-}
-
 fn phrase_query(column: &Column, tokens: Vec<(usize, String)>, slop: u32) -> Box<dyn Query> {
     let terms = tokens.into_iter().map(|(at, token)| (at, term(column, &token))).collect();
     Box::new(PhraseQuery::new_with_offset_and_slop(terms, slop))

@@ -1,0 +1,473 @@
+//! What the query language may ask of a field, and how it is asked: language to tree.
+
+use std::collections::BTreeMap;
+
+use arrow::datatypes::DataType;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::address;
+use super::language::{Asked, Ast};
+use super::tree::{Bound, Mode, Node};
+use crate::columns::build::member_type;
+use crate::columns::text::{self, iso_date, iso_micros};
+use crate::error::{EngineError, Result};
+use crate::open::{Layout, is_text, split_path};
+use crate::split::Encoding;
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+/// How a field is searched.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FieldKind {
+    Text {
+        positions: bool,
+    },
+    Exact,
+    Bool,
+    Whole,
+    Float,
+    Decimal,
+    Date,
+    Timestamp,
+    Ip,
+    /// A value inside JSON whose type is not known.
+    Json,
+    /// Nothing can be asked but whether it exists.
+    Opaque,
+}
+
+/// The fields a query may name.
+#[derive(Debug, Default)]
+pub struct Fields {
+    kinds: BTreeMap<String, (FieldKind, Option<DataType>)>,
+    /// A field that is not there has no values, instead of being an error.
+    pub lenient: bool,
+}
+
+/// A field as Python describes it.
+#[derive(Deserialize)]
+struct Described {
+    name: String,
+    #[serde(default, rename = "type")]
+    data_type: String,
+    #[serde(default)]
+    role: String,
+    #[serde(default)]
+    record: String,
+}
+
+impl Fields {
+    /// From `[{"name", "type": Spark's name of the type, "role", "record"}]`.
+    pub fn parse(json: &str) -> Result<Fields> {
+        let described: Vec<Described> = serde_json::from_str(json)
+            .map_err(|e| EngineError::bad_query(format!("fields of a query: {e}")))?;
+        let kinds = described.into_iter().map(|field| {
+            let kind = kind_by_name(&field);
+            (field.name, (kind, None))
+        });
+        Ok(Fields { kinds: kinds.collect(), lenient: false })
+    }
+
+    pub fn of_layout(layout: &Layout) -> Fields {
+        let kinds = layout.iter().map(|column| {
+            let kind = match column.encoding {
+                Encoding::Text => FieldKind::Text { positions: column.positions() },
+                Encoding::Ip => FieldKind::Ip,
+                Encoding::Json | Encoding::Struct | Encoding::List | Encoding::Map => {
+                    FieldKind::Json
+                }
+                Encoding::String if !column.number_as_text => FieldKind::Exact,
+                _ => kind_of(&column.data_type),
+            };
+            (column.name.clone(), (kind, Some(column.data_type.clone())))
+        });
+        Fields { kinds: kinds.collect(), lenient: true }
+    }
+
+    fn kind(&self, name: &str) -> Option<FieldKind> {
+        if let Some((kind, _)) = self.kinds.get(name) {
+            return Some(*kind);
+        }
+        let parts = split_path(name);
+        (1..parts.len()).rev().find_map(|cut| {
+            let (kind, data_type) = self.kinds.get(&parts[..cut].join("."))?;
+            if *kind != FieldKind::Json {
+                return None;
+            }
+            Some(data_type.as_ref().map_or(FieldKind::Json, |t| leaf_kind(t, &parts[cut..])))
+        })
+    }
+
+    /// Fields a word without a field is looked up in.
+    fn defaults(&self, wanted: &[String], mode: Mode) -> Vec<String> {
+        if !wanted.is_empty() {
+            return wanted.to_vec();
+        }
+        let is_text = |kind: &FieldKind| matches!(kind, FieldKind::Text { .. });
+        let fits = |kind: &FieldKind| match mode {
+            Mode::Any => !matches!(kind, FieldKind::Opaque | FieldKind::Json),
+            Mode::Text => is_text(kind),
+            Mode::Exact => !is_text(kind) && !matches!(kind, FieldKind::Opaque | FieldKind::Json),
+        };
+        let found = self.kinds.iter().filter(|(_, (kind, _))| fits(kind));
+        found.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+fn leaf_kind(data_type: &DataType, path: &[String]) -> FieldKind {
+    let mut data_type = data_type;
+    for part in path {
+        match member_type(data_type, part) {
+            Some(inner) => data_type = inner,
+            None => return FieldKind::Json,
+        }
+    }
+    while let DataType::List(item) = data_type {
+        data_type = item.data_type();
+    }
+    match kind_of(data_type) {
+        FieldKind::Exact | FieldKind::Opaque => FieldKind::Json,
+        kind => kind,
+    }
+}
+
+fn kind_of(data_type: &DataType) -> FieldKind {
+    use DataType as D;
+    match data_type {
+        D::Boolean => FieldKind::Bool,
+        D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::Duration(_) => FieldKind::Whole,
+        D::Float32 | D::Float64 => FieldKind::Float,
+        D::Decimal128(..) => FieldKind::Decimal,
+        D::Date32 => FieldKind::Date,
+        D::Timestamp(..) => FieldKind::Timestamp,
+        other if is_text(other) => FieldKind::Exact,
+        _ => FieldKind::Opaque,
+    }
+}
+
+fn kind_by_name(field: &Described) -> FieldKind {
+    match field.role.as_str() {
+        "text" => {
+            return FieldKind::Text {
+                positions: field.record.is_empty() || field.record == "position",
+            };
+        }
+        "json" => return FieldKind::Json,
+        "ip" => return FieldKind::Ip,
+        _ => {}
+    }
+    match field.data_type.as_str() {
+        "boolean" => FieldKind::Bool,
+        "byte" | "tinyint" | "short" | "smallint" | "integer" | "int" | "long" | "bigint" => {
+            FieldKind::Whole
+        }
+        "float" | "real" | "double" => FieldKind::Float,
+        "date" => FieldKind::Date,
+        "timestamp" | "timestamp_ntz" | "timestamp_ltz" => FieldKind::Timestamp,
+        "binary" => FieldKind::Opaque,
+        name if name.starts_with("decimal") => FieldKind::Decimal,
+        name if name.starts_with("interval") => FieldKind::Whole,
+        name if name.starts_with("struct")
+            || name.starts_with("array")
+            || name.starts_with("map") =>
+        {
+            FieldKind::Json
+        }
+        _ => FieldKind::Exact,
+    }
+}
+
+/// Turns a parsed query into a tree; `text` is what was parsed, for errors.
+pub fn lower(
+    ast: &Ast,
+    text: &str,
+    fields: &Fields,
+    wanted: &[String],
+    mode: Mode,
+) -> Result<Node> {
+    let defaults = fields.defaults(wanted, mode);
+    Lowering { text, fields, defaults }.node(ast)
+}
+
+struct Lowering<'a> {
+    text: &'a str,
+    fields: &'a Fields,
+    defaults: Vec<String>,
+}
+
+/// A field cannot be asked this; the reason is shown when the field was named.
+struct Misfit(String);
+
+impl Lowering<'_> {
+    fn node(&self, ast: &Ast) -> Result<Node> {
+        let nodes = |parts: &[Ast]| parts.iter().map(|p| self.node(p)).collect::<Result<Vec<_>>>();
+        Ok(match ast {
+            Ast::All => Node::All,
+            Ast::And(parts) => Node::And { args: nodes(parts)? },
+            Ast::Or(parts) => Node::Or { args: nodes(parts)? },
+            Ast::Not(arg) => Node::Not { arg: Box::new(self.node(arg)?) },
+            Ast::Boost(arg, boost) => Node::Boost { arg: Box::new(self.node(arg)?), boost: *boost },
+            Ast::Leaf { field: Some(field), asked, position } => {
+                self.named(field, asked, *position)?
+            }
+            Ast::Leaf { field: None, asked, position } => self.unnamed(asked, *position)?,
+        })
+    }
+
+    fn named(&self, field: &str, asked: &Asked, position: usize) -> Result<Node> {
+        let Some(kind) = self.fields.kind(field) else {
+            if self.fields.lenient {
+                return Ok(Node::None);
+            }
+            return Err(EngineError::UnknownField {
+                field: field.to_owned(),
+                available: self.fields.kinds.keys().cloned().collect::<Vec<_>>().join(", "),
+            });
+        };
+        ask(field, kind, asked).map_err(|Misfit(detail)| EngineError::QuerySyntax {
+            query: self.text.to_owned(),
+            position,
+            detail,
+        })
+    }
+
+    /// In any default field that can be asked this; an error only if none can.
+    fn unnamed(&self, asked: &Asked, position: usize) -> Result<Node> {
+        let mut found = Vec::new();
+        let mut refused = None;
+        for field in &self.defaults {
+            let Some(kind) = self.fields.kind(field) else { continue };
+            match ask(field, kind, asked) {
+                Ok(node) => found.push(node),
+                Err(Misfit(detail)) => refused = Some(detail),
+            }
+        }
+        match (found.len(), refused) {
+            (0, Some(detail)) if self.defaults.len() == 1 => {
+                let query = self.text.to_owned();
+                Err(EngineError::QuerySyntax { query, position, detail })
+            }
+            (0, _) => Ok(Node::None),
+            (1, _) => Ok(found.swap_remove(0)),
+            _ => Ok(Node::Or { args: found }),
+        }
+    }
+}
+
+fn ask(field: &str, kind: FieldKind, asked: &Asked) -> Result<Node, Misfit> {
+    if *asked == Asked::Exists {
+        return Ok(Node::Exists { field: field.to_owned() });
+    }
+    match kind {
+        FieldKind::Text { positions } => ask_text(field, positions, asked),
+        FieldKind::Exact => ask_exact(field, asked),
+        FieldKind::Json => ask_json(field, asked),
+        FieldKind::Opaque => Err(Misfit(format!("field `{field}` cannot be searched"))),
+        _ => ask_typed(field, kind, asked),
+    }
+}
+
+fn ask_text(field: &str, positions: bool, asked: &Asked) -> Result<Node, Misfit> {
+    let name = || field.to_owned();
+    Ok(match asked {
+        Asked::Word(text) => Node::TokenTerm { field: name(), text: text.clone() },
+        Asked::Wildcard(pattern) => Node::TokenWildcard { field: name(), pattern: pattern.clone() },
+        Asked::Fuzzy(text, distance) => {
+            Node::Fuzzy { field: name(), text: text.clone(), distance: *distance }
+        }
+        Asked::Phrase { text, .. } if !positions && text.split_whitespace().count() > 1 => {
+            let detail = format!("field `{field}` keeps no positions, it has no phrases");
+            return Err(Misfit(detail));
+        }
+        Asked::Phrase { text, prefix: true, .. } => {
+            Node::PhrasePrefix { field: name(), text: text.clone() }
+        }
+        Asked::Phrase { text, slop, .. } => {
+            Node::Phrase { field: name(), text: text.clone(), slop: *slop }
+        }
+        Asked::Words(text) => {
+            let words = text.split_whitespace();
+            let args = words.map(|word| Node::TokenTerm { field: name(), text: word.to_owned() });
+            Node::And { args: args.collect() }
+        }
+        Asked::Regex(pattern) => Node::TokenRegex { field: name(), pattern: pattern.clone() },
+        Asked::Set(values) => {
+            let args = values.iter().map(|v| Node::TokenTerm { field: name(), text: v.clone() });
+            Node::Or { args: args.collect() }
+        }
+        Asked::Range { .. } => {
+            return Err(Misfit(format!("field `{field}` is text and has no order for a range")));
+        }
+        Asked::Exists => Node::Exists { field: name() },
+    })
+}
+
+fn ask_exact(field: &str, asked: &Asked) -> Result<Node, Misfit> {
+    let name = || field.to_owned();
+    Ok(match asked {
+        Asked::Range { lower, upper } => {
+            let bound = |end: &Option<(String, bool)>| {
+                end.as_ref()
+                    .map(|(text, inclusive)| Bound { value: json!(text), inclusive: *inclusive })
+            };
+            Node::Range { field: name(), lower: bound(lower), upper: bound(upper) }
+        }
+        Asked::Phrase { text, prefix: true, .. } => {
+            Node::PhrasePrefix { field: name(), text: text.clone() }
+        }
+        Asked::Phrase { text, .. } | Asked::Words(text) => {
+            Node::TokenTerm { field: name(), text: text.clone() }
+        }
+        other => return ask_text(field, true, other),
+    })
+}
+
+/// Inside JSON a word may be a text, a number or a truth value.
+fn ask_json(field: &str, asked: &Asked) -> Result<Node, Misfit> {
+    let name = || field.to_owned();
+    let equals = |word: &str| {
+        let mut values = vec![json!(word)];
+        if let Ok(number) = word.parse::<i64>() {
+            values.push(json!(number));
+        } else if let Ok(number) = word.parse::<f64>() {
+            values.push(json!(number));
+        }
+        if let Ok(truth) = word.parse::<bool>() {
+            values.push(json!(truth));
+        }
+        let args = values.into_iter().map(|value| Node::Term { field: name(), value });
+        Node::Or { args: args.collect() }
+    };
+    Ok(match asked {
+        Asked::Word(text) | Asked::Phrase { text, prefix: false, .. } | Asked::Words(text) => {
+            equals(text)
+        }
+        Asked::Phrase { text, .. } => Node::Prefix { field: name(), value: text.clone() },
+        Asked::Set(values) => Node::Or { args: values.iter().map(|v| equals(v)).collect() },
+        Asked::Wildcard(pattern) => Node::Regex { field: name(), pattern: wildcard_regex(pattern) },
+        Asked::Regex(pattern) => {
+            Node::Regex { field: name(), pattern: format!("\\A(?:{pattern})\\z") }
+        }
+        Asked::Range { lower, upper } => {
+            let number = |end: &Option<(String, bool)>| {
+                end.as_ref().is_none_or(|(text, _)| text.parse::<f64>().is_ok())
+            };
+            let numeric = number(lower) && number(upper);
+            let bound = |end: &Option<(String, bool)>| {
+                end.as_ref().map(|(text, inclusive)| Bound {
+                    value: json_number(text).filter(|_| numeric).unwrap_or_else(|| json!(text)),
+                    inclusive: *inclusive,
+                })
+            };
+            Node::Range { field: name(), lower: bound(lower), upper: bound(upper) }
+        }
+        Asked::Fuzzy(..) => {
+            return Err(Misfit(format!("field `{field}` is JSON and has no fuzzy words")));
+        }
+        Asked::Exists => Node::Exists { field: name() },
+    })
+}
+
+fn json_number(text: &str) -> Option<Value> {
+    text.parse::<i64>().map(|n| json!(n)).or_else(|_| text.parse::<f64>().map(|n| json!(n))).ok()
+}
+
+fn wildcard_regex(pattern: &str) -> String {
+    let mut regex = String::from("(?s)\\A");
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '*' => regex.push_str(".*"),
+            '?' => regex.push('.'),
+            '\\' => regex.push_str(&regex::escape(&chars.next().unwrap_or('\\').to_string())),
+            c => regex.push_str(&regex::escape(&c.to_string())),
+        }
+    }
+    regex.push_str("\\z");
+    regex
+}
+
+/// A value of a typed field and, for a whole day of a timestamp, the first value after it.
+fn typed_value(field: &str, kind: FieldKind, text: &str) -> Result<(Value, Option<Value>), Misfit> {
+    let wrong = |what: &str| Misfit(format!("`{text}` is not {what}, as field `{field}` needs"));
+    Ok(match kind {
+        FieldKind::Bool => match text {
+            "true" => (json!(true), None),
+            "false" => (json!(false), None),
+            _ => return Err(wrong("`true` or `false`")),
+        },
+        FieldKind::Whole => {
+            (json!(text.parse::<i64>().map_err(|_| wrong("a whole number"))?), None)
+        }
+        FieldKind::Float => {
+            let number = text::float(text).ok_or_else(|| wrong("a number"))?;
+            (if number.is_finite() { json!(number) } else { json!(text) }, None)
+        }
+        FieldKind::Decimal => {
+            text::unscaled(text).ok_or_else(|| wrong("a decimal number"))?;
+            (json!(text), None)
+        }
+        FieldKind::Date => {
+            let day = iso_date(text.get(..10).unwrap_or(text)).ok_or_else(|| wrong("a date"))?;
+            (json!(day), None)
+        }
+        FieldKind::Timestamp => match iso_date(text) {
+            Some(day) => {
+                let start = i64::from(day) * MICROS_PER_DAY;
+                (json!(start), Some(json!(start + MICROS_PER_DAY)))
+            }
+            None => (json!(iso_micros(text).ok_or_else(|| wrong("a date or time"))?), None),
+        },
+        FieldKind::Ip => {
+            address::parse(text).ok_or_else(|| wrong("an address or network"))?;
+            (json!(text), None)
+        }
+        _ => return Err(wrong("a value")),
+    })
+}
+
+fn ask_typed(field: &str, kind: FieldKind, asked: &Asked) -> Result<Node, Misfit> {
+    let name = || field.to_owned();
+    let equals = |text: &str| -> Result<Node, Misfit> {
+        Ok(match typed_value(field, kind, text)? {
+            (value, None) => Node::Term { field: name(), value },
+            (start, Some(end)) => Node::Range {
+                field: name(),
+                lower: Some(Bound { value: start, inclusive: true }),
+                upper: Some(Bound { value: end, inclusive: false }),
+            },
+        })
+    };
+    match asked {
+        Asked::Word(text) | Asked::Words(text) | Asked::Phrase { text, prefix: false, .. } => {
+            equals(text)
+        }
+        Asked::Wildcard(pattern) if kind == FieldKind::Ip => equals(pattern),
+        Asked::Set(values) => {
+            let args = values.iter().map(|v| equals(v)).collect::<Result<_, _>>()?;
+            Ok(Node::Or { args })
+        }
+        Asked::Range { lower, upper } => {
+            let lower = lower.as_ref().map(|(text, inclusive)| {
+                let (start, after) = typed_value(field, kind, text)?;
+                // beyond a day means beyond all of it
+                Ok(match (after, *inclusive) {
+                    (Some(after), false) => Bound { value: after, inclusive: true },
+                    (_, inclusive) => Bound { value: start, inclusive },
+                })
+            });
+            let upper = upper.as_ref().map(|(text, inclusive)| {
+                let (start, after) = typed_value(field, kind, text)?;
+                Ok(match (after, *inclusive) {
+                    (Some(after), true) => Bound { value: after, inclusive: false },
+                    (_, inclusive) => Bound { value: start, inclusive },
+                })
+            });
+            Ok(Node::Range { field: name(), lower: lower.transpose()?, upper: upper.transpose()? })
+        }
+        _ => {
+            Err(Misfit(format!("field `{field}` is not text: only values and ranges can be asked")))
+        }
+    }
+}
