@@ -1,4 +1,4 @@
-"""The engine (Rust, `rust/src/python`)."""
+# The engine (Rust, `rust/src/python`).
 
 from collections.abc import Iterator
 from typing import Any

@@ -225,8 +225,8 @@ impl<'a> Target<'a> {
                     terms.push(Term::from_field_bytes(column.field, &i128_to_sortable(*low)));
                 }
                 (Encoding::F64, Span::Float(FloatSpan { lower, upper })) if lower == upper => {
-                    let (value, _) = (*lower)?;
-                    if value.is_nan() {
+                    let (value, inclusive) = (*lower)?;
+                    if value.is_nan() || !inclusive {
                         return None;
                     }
                     terms.push(Term::from_field_f64(column.field, value));
