@@ -6,9 +6,19 @@ means the same as the tree it came from, row by row, in SQL's three-valued logic
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from indextables.expr.casts import domain_of, is_floating, narrow_float, solve
+from indextables.expr.calendar import DAY_MICROS
+from indextables.expr.casts import (
+    YEAR,
+    Domain,
+    crosses_zone,
+    domain_of,
+    is_floating,
+    narrow_float,
+    solve,
+)
 from indextables.expr.patterns import simplify_like
 from indextables.expr.predicate import (
     FALSE,
@@ -34,6 +44,7 @@ from indextables.expr.predicate import (
     Path,
     Predicate,
     Range,
+    Roughly,
     Search,
     TextMatch,
     TextTest,
@@ -42,27 +53,37 @@ from indextables.expr.predicate import (
 from indextables.expr.values import is_plain_string, kind_of, order_key, to_float32
 from indextables.model.types import Array, DataType, Struct
 
+# a column with its type and the types it is cast to, innermost first
+Subject = tuple[Path, DataType, tuple[DataType, ...]]
+UTC_NAMES = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "+00:00"})
 _FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def bind(predicate: Predicate, schema: Struct) -> Predicate:  # noqa: PLR0911 (one per node)
-    """The same predicate as tests of columns of this schema."""
+def bind(predicate: Predicate, schema: Struct, time_zone: str = "") -> Predicate:
+    """The same predicate as tests of columns of this schema.
+
+    `time_zone` is the session's; where it is not UTC, tests that depend on it are only narrowed.
+    """
+    return _bind(predicate, Scope(schema, utc=time_zone in UTC_NAMES))
+
+
+def _bind(predicate: Predicate, scope: Scope) -> Predicate:  # noqa: PLR0911 (one per node)
     if isinstance(predicate, And):
-        return conjunction(*(bind(arg, schema) for arg in predicate.args))
+        return conjunction(*(_bind(arg, scope) for arg in predicate.args))
     if isinstance(predicate, Or):
-        return disjunction(*(bind(arg, schema) for arg in predicate.args))
+        return disjunction(*(_bind(arg, scope) for arg in predicate.args))
     if isinstance(predicate, Not):
-        return negation(bind(predicate.arg, schema))
+        return negation(_bind(predicate.arg, scope))
     if isinstance(predicate, Compare):
-        return _compare(predicate, schema)
+        return _compare(predicate, scope)
     if isinstance(predicate, In):
-        return _in(predicate, schema)
+        return _in(predicate, scope)
     if isinstance(predicate, IsNull):
-        return _is_null(predicate.arg, schema)
+        return _is_null(predicate.arg, scope)
     if isinstance(predicate, TextTest):
-        return _text_test(predicate, schema)
+        return _text_test(predicate, scope)
     if isinstance(predicate, ArrayContains):
-        return _array_contains(predicate, schema)
+        return _array_contains(predicate, scope)
     return predicate
 
 
@@ -97,10 +118,12 @@ def negation(arg: Predicate) -> Predicate:
     return Not(arg)
 
 
-def column_type(path: Path, schema: Struct) -> DataType | None:
-    """The type at a path, or None if the schema has no such column."""
-    found = schema.find(path) if path else None
-    return found.type if found else None
+@dataclass(frozen=True)
+class Scope:
+    """What names and casts mean here."""
+
+    schema: Struct
+    utc: bool = False
 
 
 def column_under_casts(
@@ -108,13 +131,18 @@ def column_under_casts(
 ) -> tuple[Path, DataType, tuple[DataType, ...]] | None:
     """A column under casts: its path, its type and the types it is cast to, innermost first."""
     chain: list[DataType] = []
-    while isinstance(expr, Call) and expr.name == "CAST" and expr.type is not None:
-        chain.insert(0, expr.type)
+    while isinstance(expr, Call) and len(expr.args) == 1:
+        if expr.name == "CAST" and expr.type is not None:
+            chain.insert(0, expr.type)
+        elif expr.name == "EXTRACT_YEAR" and not chain:
+            chain.insert(0, YEAR)
+        else:
+            return None
         expr = expr.args[0]
     if not isinstance(expr, Column):
         return None
-    found = column_type(expr.path, schema)
-    return (expr.path, found, tuple(chain)) if found is not None else None
+    found = schema.find(expr.path) if expr.path else None
+    return (expr.path, found.type, tuple(chain)) if found is not None else None
 
 
 def _opaque(name: str, *exprs: Expr) -> Opaque:
@@ -132,11 +160,11 @@ def _opaque(name: str, *exprs: Expr) -> Opaque:
     return Opaque(name, frozenset(columns), tuple(searches))
 
 
-def _compare(node: Compare, schema: Struct) -> Predicate:
+def _compare(node: Compare, scope: Scope) -> Predicate:
     op, left, right = node.op, node.left, node.right
     if isinstance(left, Literal) and not isinstance(right, Literal):
         op, left, right = _FLIPPED[op], right, left
-    subject = column_under_casts(left, schema)
+    subject = column_under_casts(left, scope.schema)
     if subject is None or not isinstance(right, Literal):
         return _opaque(op, node.left, node.right)
     path, kind, chain = subject
@@ -144,7 +172,7 @@ def _compare(node: Compare, schema: Struct) -> Predicate:
         if op != "<=>":
             return UNKNOWN
         return Missing(path, kind) if _total(kind, chain) else _opaque(op, left)
-    test = _test("=" if op == "<=>" else op, path, kind, chain, right)
+    test = _test("=" if op == "<=>" else op, (path, kind, chain), right, scope)
     if test is None:
         return _opaque(op, left)
     return conjunction(Not(Missing(path, kind)), test) if op == "<=>" else test
@@ -162,10 +190,13 @@ def _total(kind: DataType, chain: tuple[DataType, ...]) -> bool:
     )
 
 
-def _test(
-    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
+def _test(  # noqa: PLR0911 (one per family of types)
+    op: str, subject: Subject, literal: Literal, scope: Scope
 ) -> Predicate | None:
     """`cast(column) op literal` for a literal that is not null; None when not expressible."""
+    path, kind, chain = subject
+    if crosses_zone(kind, chain) and not scope.utc:
+        return _near(op, path, kind, chain, literal)
     if domain_of(kind) is not None:
         return _domain_test(op, path, kind, chain, literal)
     if is_plain_string(kind) and all(is_plain_string(k) for k in (*chain, literal.type)):
@@ -201,7 +232,11 @@ def _domain_test(
     solved = solve(op, kind, chain, literal.value, literal.type)
     if domain is None or solved is None:
         return None
-    low, high = solved
+    return _within(path, kind, domain, *solved)
+
+
+def _within(path: Path, kind: DataType, domain: Domain, low: int, high: int) -> Predicate:
+    """Whether a value lies between two numbers of its domain."""
     if low > high:
         return OneOf(path, kind, ())
     if low == high:
@@ -209,6 +244,25 @@ def _domain_test(
     lower = None if low <= domain.low else Bound(domain.value(low), inclusive=True)
     upper = None if high >= domain.high else Bound(domain.value(high), inclusive=True)
     return Range(path, kind, lower, upper)
+
+
+def _near(
+    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
+) -> Predicate | None:
+    """A comparison across time zones: no zone is a whole day away from UTC."""
+    domain = domain_of(kind)
+    solved = solve(op, kind, chain, literal.value, literal.type)
+    if domain is None or solved is None:
+        return None
+    slack = 1 if kind_of(kind) == "date" else DAY_MICROS
+    true = _within(path, kind, domain, solved[0] - slack, solved[1] + slack)
+    opposite = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}.get(op)
+    false = _within(path, kind, domain, domain.low, domain.high)
+    if opposite is not None:
+        other = solve(opposite, kind, chain, literal.value, literal.type)
+        assert other is not None
+        false = _within(path, kind, domain, other[0] - slack, other[1] + slack)
+    return Roughly(true, false)
 
 
 def _floating_test(
@@ -239,11 +293,11 @@ def _range(op: str, path: Path, kind: DataType, value: Any) -> Predicate:
     return Range(path, kind, bound, None)
 
 
-def _in(node: In, schema: Struct) -> Predicate:
-    subject = column_under_casts(node.value, schema)
+def _in(node: In, scope: Scope) -> Predicate:
+    subject = column_under_casts(node.value, scope.schema)
     if subject is None or not all(isinstance(item, Literal) for item in node.items):
         return _opaque("IN", node.value, *node.items)
-    path, kind, chain = subject
+    path, kind, _ = subject
     if not node.items:
         return FALSE
     literals = [item for item in node.items if isinstance(item, Literal)]
@@ -253,7 +307,7 @@ def _in(node: In, schema: Struct) -> Predicate:
     for item in literals:
         if item.value is None:
             continue
-        test = _test("=", path, kind, chain, item)
+        test = _test("=", subject, item, scope)
         if test is None:
             return _opaque("IN", node.value)
         if isinstance(test, OneOf):
@@ -265,17 +319,17 @@ def _in(node: In, schema: Struct) -> Predicate:
     return disjunction(listed, *ranges) if ranges else listed
 
 
-def _is_null(expr: Expr, schema: Struct) -> Predicate:
+def _is_null(expr: Expr, scope: Scope) -> Predicate:
     if isinstance(expr, Literal):
         return Constant(expr.value is None)
-    subject = column_under_casts(expr, schema)
+    subject = column_under_casts(expr, scope.schema)
     if subject is None or not _total(subject[1], subject[2]):
         return _opaque("IS_NULL", expr)
     return Missing(subject[0], subject[1])
 
 
-def _text_test(node: TextTest, schema: Struct) -> Predicate:  # noqa: PLR0911
-    subject = column_under_casts(node.value, schema)
+def _text_test(node: TextTest, scope: Scope) -> Predicate:  # noqa: PLR0911
+    subject = column_under_casts(node.value, scope.schema)
     pattern = node.pattern
     if subject is None or not isinstance(pattern, Literal):
         return _opaque(node.kind, node.value, node.pattern)
@@ -294,8 +348,8 @@ def _text_test(node: TextTest, schema: Struct) -> Predicate:  # noqa: PLR0911
     return TextMatch(path, kind, *simple)
 
 
-def _array_contains(node: ArrayContains, schema: Struct) -> Predicate:
-    subject = column_under_casts(node.array, schema)
+def _array_contains(node: ArrayContains, scope: Scope) -> Predicate:
+    subject = column_under_casts(node.array, scope.schema)
     item = node.item
     if subject is None or subject[2] or not isinstance(item, Literal):
         return _opaque("ARRAY_CONTAINS", node.array, node.item)

@@ -19,6 +19,11 @@ _TIME = re.compile(
 )
 
 
+def year_of(days: int) -> int:
+    """The year a day is in."""
+    return _civil(days)[0]
+
+
 def render_date(days: int) -> str:
     """A day as `2024-01-31`; years beyond four digits carry a sign."""
     year, month, day = _civil(days)

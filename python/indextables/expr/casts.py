@@ -7,15 +7,16 @@ domain, found exactly. So `CAST(long_column AS DOUBLE) > 1e18` becomes a plain b
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from decimal import Decimal as Number
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from indextables.expr.calendar import DAY_MICROS
+from indextables.expr.calendar import DAY_MICROS, year_of
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of, order_key, to_float32
-from indextables.model.types import DataType, Decimal
+from indextables.model.types import Atomic, DataType, Decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 _BITS = {**INTEGRAL_BITS, "date": 32, "timestamp": 64, "timestamp_ntz": 64, "day_time": 64}
 _BITS["year_month"] = 32
 _FLOAT_SOURCE_BITS = 32
+_TIMES = {"date", "timestamp", "timestamp_ntz"}
+# not a type of Spark: what EXTRACT(YEAR ..) leads to, as if it were a cast
+YEAR = Atomic("year")
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ def _split_by_search(
     value_type: DataType,
 ) -> tuple[int, int] | None:
     function = _monotone(source, chain)
-    if function is None or kind_of(chain[-1]) != kind_of(value_type):
+    if function is None or kind_of(chain[-1]) not in (kind_of(value_type), YEAR.name):
         return None
     key = order_key(value)
     return (
@@ -123,12 +127,33 @@ def _split_by_search(
     )
 
 
+def crosses_zone(source: DataType, chain: tuple[DataType, ...]) -> bool:
+    """Whether a cast of the chain depends on the session's time zone."""
+    kinds = [kind_of(step) for step in (source, *chain)]
+    return any(
+        one != other and "timestamp" in (one, other) and {one, other} <= {*_TIMES, YEAR.name}
+        for one, other in itertools.pairwise(kinds)
+    )
+
+
+def _as_in_utc(kinds: list[str]) -> Callable[[int], Any] | None:
+    """Casts between dates and times as they are where the zone is UTC."""
+    if len(kinds) != 2 or not set(kinds) <= {*_TIMES, YEAR.name}:  # noqa: PLR2004 (one cast)
+        return None
+    if kinds[1] == YEAR.name:
+        return year_of if kinds[0] == "date" else lambda x: year_of(x // DAY_MICROS)
+    if kinds[0] == "date":
+        return lambda x: x * DAY_MICROS
+    if kinds[1] == "date":
+        return lambda x: x // DAY_MICROS
+    return lambda x: x
+
+
 def _monotone(source: DataType, chain: tuple[DataType, ...]) -> Callable[[int], Any] | None:
     kinds = [kind_of(step) for step in (source, *chain)]
-    if kinds == ["date", "timestamp_ntz"]:
-        return lambda x: x * DAY_MICROS
-    if kinds == ["timestamp_ntz", "date"]:
-        return lambda x: x // DAY_MICROS
+    between_times = _as_in_utc(kinds)
+    if between_times is not None:
+        return between_times
     widening = _steps(source, chain[:-1])
     if any(k not in INTEGRAL_BITS for k in kinds[:-1]) or not all(
         _keeps_number(a, b) for a, b in widening

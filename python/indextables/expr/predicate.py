@@ -37,7 +37,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Call:
-    """Any other expression; casts carry the type they lead to."""
+    """Any other expression; casts carry the type they lead to, EXTRACT the field in its name."""
 
     name: str
     args: tuple[Expr, ...]
@@ -193,7 +193,18 @@ class HasElement:
     value: Any
 
 
-Leaf = Range | OneOf | TextMatch | Missing | HasElement
+@dataclass(frozen=True)
+class Roughly:
+    """Bound form: something only Spark can tell, narrowed from both sides.
+
+    Every row for which it is true passes `true`, every row for which it is false passes `false`.
+    """
+
+    true: Predicate
+    false: Predicate
+
+
+Leaf = Range | OneOf | TextMatch | Missing | HasElement | Roughly
 Predicate = (
     And | Or | Not | Constant | Compare | In | IsNull | TextTest | ArrayContains | Search | Opaque
     | Leaf
@@ -245,9 +256,9 @@ def parse_expression(value: dict[str, Any]) -> Expr:
         literal_type = read_type(value.get("type", "void"))
         return Literal(decode(value["lit"], literal_type), literal_type)
     kind = read_type(value["type"]) if "type" in value else None
-    return Call(
-        str(value.get("op", "?")), tuple(parse_expression(a) for a in value.get("args", [])), kind
-    )
+    args = tuple(parse_expression(arg) for arg in value.get("args", []))
+    name = str(value.get("op", "?"))
+    return Call(f"{name}_{value['field']}" if "field" in value else name, args, kind)
 
 
 def read_type(text: Any) -> DataType:
@@ -342,6 +353,9 @@ def walk(predicate: Predicate) -> Iterator[Predicate]:
             yield from walk(arg)
     elif isinstance(predicate, Not):
         yield from walk(predicate.arg)
+    elif isinstance(predicate, Roughly):
+        yield from walk(predicate.true)
+        yield from walk(predicate.false)
 
 
 def searches_in(predicate: Predicate) -> list[Search]:

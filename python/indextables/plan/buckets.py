@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from indextables.expr.binding import column_under_casts
+from indextables.expr.binding import UTC_NAMES, column_under_casts
 from indextables.expr.casts import domain_of, solve
 from indextables.expr.predicate import Call, Expr, Literal
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, encode, kind_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 Bucket = tuple[dict[str, Any], pa.DataType]
 DOUBLE = Atomic("double")
 _MOMENT = pa.timestamp("us", tz="UTC")
-_UTC = {"UTC", "Etc/UTC", "Z", "GMT", "+00:00"}
 _UNITS_US = {
     "ms": 1000,
     "s": 1_000_000,
@@ -96,7 +95,7 @@ def _date_histogram(
     steps = [kind_of(kind), *(kind_of(step) for step in chain)]
     # dates and times without a zone become moments by the session's zone
     certain = steps == ["timestamp"] or (
-        zone in _UTC and steps in (["date", "timestamp"], ["timestamp_ntz", "timestamp"])
+        zone in UTC_NAMES and steps in (["date", "timestamp"], ["timestamp_ntz", "timestamp"])
     )
     if not certain or not values:
         return None
@@ -183,7 +182,7 @@ def _date_trunc(
     field: str, kind: DataType, chain: tuple[DataType, ...], values: Sequence[Any], zone: str
 ) -> Bucket | None:
     unit = _TIME_TRUNCATIONS.get(str(values[0]).upper()) if values else None
-    if unit is None or chain or kind_of(kind) != "timestamp" or zone not in _UTC:
+    if unit is None or chain or kind_of(kind) != "timestamp" or zone not in UTC_NAMES:
         return None
     return {"date_trunc": {"field": field, "unit": unit}}, _MOMENT
 

@@ -24,6 +24,7 @@ from indextables.expr.predicate import (
     Or,
     Predicate,
     Range,
+    Roughly,
     Search,
     TextMatch,
     searches_in,
@@ -77,13 +78,15 @@ def plan_filters(
     columns: Columns,
     max_unqualified: int = 0,
     check_query: Callable[[str, list[str]], object] | None = None,
+    time_zone: str = "",
 ) -> FilterPlan:
     """Grade predicates (as parsed) and build the query.
 
     A search predicate must be answered by the engine alone: an error says why it cannot be.
     `check_query` parses a search text against default fields and raises what is wrong with it.
+    `time_zone` is the session's: where it is UTC, casts between dates and times are exact.
     """
-    bound = [bind(predicate, columns.schema) for predicate in predicates]
+    bound = [bind(predicate, columns.schema, time_zone) for predicate in predicates]
     for predicate in bound:
         for search in searches_in(predicate):
             check_search(search, columns, max_unqualified, check_query)
@@ -132,7 +135,7 @@ def _substitute(predicate: Predicate, truths: Mapping[Predicate, bool | None]) -
 def _on_partitions(predicate: Predicate, columns: Columns) -> bool:
     """Whether a predicate is decided by partition values alone."""
     for node in walk(predicate):
-        if isinstance(node, Opaque | Search):
+        if isinstance(node, Opaque | Search | Roughly):
             return False
         if isinstance(node, Range | OneOf | TextMatch | Missing | HasElement):
             info = columns.at(node.path)
@@ -186,6 +189,9 @@ def _any_of(parts: list[Part]) -> Part:
 def _leaf(leaf: Predicate, columns: Columns, *, wanted: bool) -> Part:  # noqa: PLR0911
     if isinstance(leaf, Search):
         return _search(leaf, wanted=wanted)
+    if isinstance(leaf, Roughly):
+        part = _true(leaf.true if wanted else leaf.false, columns)
+        return part if part.grade == NO else Part(part.tree, SUPERSET)
     if isinstance(leaf, Missing):
         return _missing(leaf, columns, wanted=wanted)
     if isinstance(leaf, HasElement):

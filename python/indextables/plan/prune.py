@@ -25,6 +25,7 @@ from indextables.expr.predicate import (
     Path,
     Predicate,
     Range,
+    Roughly,
     TextMatch,
     walk,
 )
@@ -146,6 +147,11 @@ def _leaf(
     extremes: Mapping[Path, Extremes],
     rows: int,
 ) -> _Possible:
+    if isinstance(leaf, Roughly):
+        return _Possible(
+            _possible(leaf.true, partitions, extremes, rows).true,
+            _possible(leaf.false, partitions, extremes, rows).true,
+        )
     truth = evaluate_leaf(leaf, partitions)
     if truth is not None:
         return _Possible(

@@ -28,6 +28,7 @@ _CUT_LENGTH = 32
 # day numbers lie below, microseconds of any other midnight than 1970's above
 _MOST_DAYS = 3_700_000
 _MOST_DIGITS = 38
+_MOST_CLUSTERS = 64
 
 
 @dataclass(frozen=True)
@@ -129,9 +130,9 @@ def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
     """Per split: whether some value may pass the test."""
     if isinstance(leaf, OneOf):
         result = pa.repeat(pa.scalar(value=False), len(known.low))
-        for value in leaf.values:
+        for first, last in _clusters(leaf.values):
             inside = pc.and_(
-                _up_to(known, value, inclusive=True), _from(known, value, inclusive=True)
+                _up_to(known, last, inclusive=True), _from(known, first, inclusive=True)
             )
             result = pc.or_(result, inside)
         return result
@@ -143,6 +144,16 @@ def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
     if leaf.lower is not None:
         result = pc.and_(result, _from(known, leaf.lower.value, inclusive=leaf.lower.inclusive))
     return result
+
+
+def _clusters(values: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Neighbouring values as ranges, so that a long list costs no more than a short one."""
+    ordered = sorted(values, key=order_key)
+    size = -(-len(ordered) // _MOST_CLUSTERS) or 1
+    return [
+        (ordered[at], ordered[min(at + size, len(ordered)) - 1])
+        for at in range(0, len(ordered), size)
+    ]
 
 
 def may_not_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from indextables.expr.binding import bind
+from indextables.expr.calendar import DAY_MICROS
 from indextables.expr.predicate import (
     FALSE,
     UNKNOWN,
@@ -13,6 +14,7 @@ from indextables.expr.predicate import (
     OneOf,
     Opaque,
     Range,
+    Roughly,
     parse_predicate,
 )
 from indextables.model.types import Atomic, Decimal, Field, Struct, parse_type
@@ -89,9 +91,28 @@ def test_decimals_are_moved_to_the_columns_scale():
     assert str(found.upper.value) == "1.00"
 
 
-def test_times_cast_by_a_time_zone_are_left_to_spark():
-    assert isinstance(bound("=", cast("d", "timestamp"), lit(0, "timestamp")), Opaque)
-    assert isinstance(bound("=", cast("at", "date"), lit(0, "date")), Opaque)
+def test_times_cast_by_a_time_zone_are_narrowed_to_a_day_around():
+    found = bound("=", cast("at", "date"), lit(1, "date"))
+    assert isinstance(found, Roughly)
+    assert (found.true.lower.value, found.true.upper.value) == (0, 3 * DAY_MICROS - 1)
+    assert found.false == Range(("at",), Atomic("timestamp"), None, None)
+    below = bound("<", cast("at", "date"), lit(1, "date"))
+    assert below.true.upper.value == 2 * DAY_MICROS - 1
+    assert below.false.lower.value == 0
+
+
+def test_times_cast_in_utc_are_solved():
+    value = {"op": "=", "args": [cast("at", "date"), lit(1, "date")]}
+    found = bind(parse_predicate(value), SCHEMA, "UTC")
+    assert (found.lower.value, found.upper.value) == (DAY_MICROS, 2 * DAY_MICROS - 1)
+
+
+def test_years_become_ranges_of_days():
+    year = {"op": "EXTRACT", "args": [col("d")], "field": "YEAR"}
+    found = bound("=", year, lit(1970, "integer"))
+    assert (found.lower.value, found.upper.value) == (0, 364)
+    month = {"op": "EXTRACT", "args": [col("d")], "field": "MONTH"}
+    assert isinstance(bound("=", month, lit(1, "integer")), Opaque)
 
 
 @pytest.mark.parametrize("kind", ["integer", "date", "double"])

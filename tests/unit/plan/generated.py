@@ -137,8 +137,9 @@ CASTS = {
     "integer": ("long", "double", "float", "decimal(12,2)", "decimal(10,0)"),
     "long": ("double", "decimal(20,0)"),
     "float": ("double",),
-    "date": ("timestamp_ntz",),
-    "timestamp_ntz": ("date",),
+    "date": ("timestamp_ntz", "timestamp"),
+    "timestamp_ntz": ("date", "timestamp"),
+    "timestamp": ("date", "timestamp_ntz"),
     "decimal": ("decimal(32,5)",),
 }
 

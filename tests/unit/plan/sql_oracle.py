@@ -75,10 +75,16 @@ def value_of(expr, row, schema):
 
 def cast(value, source, target):
     names = kind_of(source), kind_of(target)
-    if names == ("date", "timestamp_ntz"):
-        return value * DAY
-    if names == ("timestamp_ntz", "date"):
-        return value // DAY
+    # as in the zone of Kolkata, where it is 5:30 later than in UTC
+    zone = 19_800_000_000
+    if names[0] == "date":
+        return value * DAY - (zone if names[1] == "timestamp" else 0)
+    if names[1] == "date":
+        return (value + (zone if names[0] == "timestamp" else 0)) // DAY
+    if names == ("timestamp", "timestamp_ntz"):
+        return value + zone
+    if names == ("timestamp_ntz", "timestamp"):
+        return value - zone
     if names[1] == "double":
         return float(value)
     if names[1] == "float":
