@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from indextables.config.option import PREFIX, Option, Status
 from indextables.config.registry import OPTIONS
 from indextables.errors import CODES
+from indextables.model.types import DataType, Struct
+from indextables.sql.grammar import PRODUCT, RULES, Rule, shown_words, usage
+from indextables.sql.outputs import OUTPUTS
 
 HERE = Path(__file__).resolve().parent
+_WIDTH = 90
 _UNITS = ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
 
 
 _KEYS = f"""\
 Keys are written with the prefix `{PREFIX}` in the session and as table properties, and with or
 without it as options of a reader or writer. Keys that the tables show without the prefix are always
-written so. Case does not matter. When a key is set at several places, the nearest wins: option, then
-session, then table property. The older prefixes `spark.indexfiles.` and `tantivy4spark.` mean the
+written so. Case does not matter. When a key is set at several places, the nearest wins: option,
+then session, then table property. The older prefixes `spark.indexfiles.` and `tantivy4spark.` mean the
 same.
 
 An unknown key is reported once with the nearest known name; a bad value is an error that says what
@@ -123,7 +128,52 @@ def errors() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"configuration.md": configuration, "errors.md": errors}
+_SQL = """\
+Commands run from `spark.sql`, from the command line and from Python. A table is named by its path
+in quotes or by its name in the catalog. Keywords can be written in any case, clauses stand in the
+order shown, `;` at the end and comments are allowed. `TANTIVY4SPARK` can stand for `INDEXTABLES`.
+
+Sizes are bytes or whole numbers with M or G. Predicates choose partitions, by the type of their
+columns: `month > 9` compares numbers.""".splitlines()
+
+
+def sql() -> str:
+    """The page of all commands."""
+    lines = [
+        "# SQL commands",
+        "",
+        "<!-- written by docs/generate.py from python/indextables/sql -->",
+        "",
+    ]
+    lines += _SQL
+    for rule in sorted(RULES, key=_title):
+        lines += ["", f"## {_title(rule)}", "", inspect.getdoc(rule.command) or ""]
+        lines += ["", "```sql", _wrapped(usage(rule)), "```", "", "| column | type |", "|---|---|"]
+        fields = OUTPUTS[rule.command].fields
+        lines += [f"| `{field.name}` | {_type(field.type)} |" for field in fields]
+    return "\n".join(lines) + "\n"
+
+
+def _title(rule: Rule) -> str:
+    words = [word for word in shown_words(rule.start).split() if word not in PRODUCT]
+    return " ".join(
+        word for word in words if word not in ("AT", "FROM", "INDEXFILES", "INDEXTABLE")
+    )
+
+
+def _wrapped(text: str) -> str:
+    """One clause per line where the command is long."""
+    return text if len(text) <= _WIDTH else text.replace(" [", "\n  [")
+
+
+def _type(kind: DataType) -> str:
+    if isinstance(kind, Struct):
+        inside = ", ".join(f"`{field.name}` {_type(field.type)}" for field in kind.fields)
+        return f"struct of {inside}"
+    return {"long": "bigint", "integer": "int"}.get(str(kind.to_json()), str(kind.to_json()))
+
+
+PAGES = {"configuration.md": configuration, "errors.md": errors, "sql.md": sql}
 
 
 def main(arguments: list[str]) -> int:

@@ -117,6 +117,12 @@ CODES: dict[str, Code] = {
         "cast the column to a wider type first",
         "22003",
     ),
+    "COMMAND_UNSUPPORTED": Code(
+        UnsupportedError,
+        "`{command}` is not available in this version",
+        "see docs/sql.md for what is",
+        "0A000",
+    ),
     "COMMIT_CONFLICT": Code(
         ConflictError,
         "{operation} cannot follow {winner} (version {version}): {detail}",
@@ -134,6 +140,12 @@ CODES: dict[str, Code] = {
         "the store did not say whether version {version} of `{path}` was written",
         "look at the history of the table before doing it again",
         "08007",
+    ),
+    "COMPANION_REQUIRED": Code(
+        InvalidError,
+        "`{path}` is no companion index",
+        "table roots belong to tables made by BUILD INDEXTABLES COMPANION",
+        "55000",
     ),
     "CONFIG_BAD_VALUE": Code(
         ConfigError,
@@ -244,6 +256,12 @@ CODES: dict[str, Code] = {
         "choose columns of simple types",
         "0A000",
     ),
+    "MERGE_FAILED": Code(
+        StorageError,
+        "no batch of MERGE SPLITS on `{path}` succeeded: {problem}",
+        "see the log for every problem; the table is unchanged",
+        "58030",
+    ),
     "PARTITION_COLUMN_UNKNOWN": Code(
         SchemaMismatchError,
         "Partition column '{column}' not found in schema. Available columns: {available}",
@@ -286,6 +304,12 @@ CODES: dict[str, Code] = {
         "use a newer version of indextables",
         "0A000",
     ),
+    "PURGE_RETENTION": Code(
+        InvalidError,
+        "a retention of {hours} hours is below the least of {least}: files of running writers and readers could be deleted",
+        "choose a longer one, or set `spark.indextables.purge.retentionCheckEnabled` to false if nobody uses the table",
+        "22023",
+    ),
     "QUERY_INVALID": Code(
         InvalidError,
         "{detail}",
@@ -303,6 +327,36 @@ CODES: dict[str, Code] = {
         "IndexQuery references non-existent field '{field}'. Available fields are: [{available}]",
         "correct the field name in the search text",
         "42703",
+    ),
+    "REPAIR_LOG_EXISTS": Code(
+        InvalidError,
+        "`{path}` still has a log",
+        "move `_transaction_log` away first, or name another place with AT LOCATION",
+        "55000",
+    ),
+    "REPAIR_NOT_EMPTY": Code(
+        InvalidError,
+        "`{path}` is not empty",
+        "choose a place that does not exist yet",
+        "55000",
+    ),
+    "REPAIR_NO_SPLITS": Code(
+        InvalidError,
+        "there is no readable split at `{path}`",
+        "check the path",
+        "55000",
+    ),
+    "REPAIR_PATH": Code(
+        InvalidError,
+        "`{path}` is no log: it must end in `{folder}`",
+        "name the folder of the log, not the table",
+        "22023",
+    ),
+    "RESTORE_FILES_MISSING": Code(
+        InvalidError,
+        "version {version} cannot be restored: {count} of its files were deleted, first `{first}`",
+        "choose a newer version",
+        "55000",
     ),
     "SCHEMA_DUPLICATE_COLUMN": Code(
         SchemaMismatchError,
@@ -424,6 +478,12 @@ CODES: dict[str, Code] = {
         "there is no IndexTables table at `{path}`",
         "check the path; a table is a folder with `_transaction_log` inside",
         "42P01",
+    ),
+    "TIMESTAMP_INVALID": Code(
+        InvalidError,
+        "`{text}` is no moment",
+        "write it as `2026-01-31 12:00:00` or `2026-01-31T12:00:00+01:00`",
+        "22007",
     ),
     "TOO_MANY_BUCKETS": Code(
         UnsupportedError,

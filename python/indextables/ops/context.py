@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from indextables.config.settings import Settings
     from indextables.expr.predicate import Predicate
+    from indextables.log import Log
     from indextables.model.types import Struct
 
 T = TypeVar("T")
@@ -24,6 +25,12 @@ class Context(Protocol):
 
     def settings(self, configuration: Mapping[str, str]) -> Settings:
         """The settings in force for a table with this configuration."""
+
+    def log(self, path: str) -> Log:
+        """The log of the table at a path; doors keep it open between operations."""
+
+    def logs(self) -> list[Log]:
+        """All logs that are held open."""
 
     def locate(self, name: tuple[str, ...]) -> str | None:
         """Where the catalog says a table lies, or None."""
@@ -37,5 +44,8 @@ class Context(Protocol):
     def step(self, compute: Callable[[], T]) -> T:
         """Do something once; the result must be JSON."""
 
-    def environment(self) -> list[tuple[str, str, str, str, str | None]]:
-        """Host, role, kind, name and value of every property that is known."""
+    def properties(self) -> Mapping[str, str]:
+        """Settings of the session around us, by name."""
+
+    def invalidate(self, path: str | None) -> tuple[int, int]:
+        """Forget held logs, of one table or all; how often they were hit and missed before."""

@@ -57,7 +57,10 @@ class DescribeDataSkippingStats(Command):
 
 @dataclass(frozen=True)
 class PrewarmCache(Command):
-    """Load index parts before they are asked for."""
+    """Load index parts before they are asked for.
+
+    Not available in this version: the answer says so.
+    """
 
     target: Target
     segments: tuple[str, ...] = ()
@@ -96,12 +99,12 @@ class WaitForPrewarmJobs(Command):
 
 @dataclass(frozen=True)
 class EnableProfiler(Command):
-    """Start to measure the engine."""
+    """Start to measure the engine. Not available in this version: the answer says so."""
 
 
 @dataclass(frozen=True)
 class DisableProfiler(Command):
-    """Stop to measure the engine."""
+    """Stop to measure the engine. Not available in this version: the answer says so."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,13 @@ def require_short_name(target: Target | None) -> None:
 
 @dataclass(frozen=True)
 class MergeSplits(Command):
-    """Join small splits into large ones."""
+    """Join small splits into large ones.
+
+    Splits of the same partition below 45 % of the target size (5 GB unless said) are joined, oldest
+    first, and the table is compacted. Splits with deleted rows are rewritten, which removes the
+    rows for good. Each batch is one commit; writers and readers are not disturbed: what changed
+    meanwhile is left as it is. A split that cannot be read stays and is left alone for a day.
+    """
 
     target: Target | None
     where: str | None = None
@@ -69,7 +75,13 @@ class MergeSplits(Command):
 
 @dataclass(frozen=True)
 class Purge(Command):
-    """Delete files that nothing refers to any more."""
+    """Delete files that nothing refers to any more.
+
+    Splits and index files go when no version that can still be read names them and they are older
+    than the retention, 7 days unless said. Of the log, version files, states and manifests go when
+    they are below the newest checkpoint and older than the log's retention, 30 days unless said.
+    DRY RUN deletes nothing and counts.
+    """
 
     target: Target
     older_than: Span | None = None
@@ -79,7 +91,10 @@ class Purge(Command):
 
 @dataclass(frozen=True)
 class DropPartitions(Command):
-    """Remove whole partitions from the table."""
+    """Remove whole partitions from the table.
+
+    The predicate may name partition columns only. Files stay until PURGE.
+    """
 
     target: Target
     where: str
@@ -90,7 +105,13 @@ class DropPartitions(Command):
 
 @dataclass(frozen=True)
 class Repair(Command):
-    """Rebuild a log: to a new place, or from the splits when it is lost."""
+    """Rebuild a log: to a new place, or from the splits when it is lost.
+
+    With AT LOCATION both texts name a folder `_transaction_log`; live files that still exist are
+    written as a new log there. Without it, a table whose log is gone gets a new one from its
+    splits: every split that can be read is in it again, also those that had been removed but not
+    yet purged.
+    """
 
     source: str
     destination: str | None = None
@@ -105,7 +126,7 @@ class InvalidateLogCache(Command):
 
 @dataclass(frozen=True)
 class DescribeTransactionLog(Command):
-    """Show every action of the log."""
+    """Show every action of the log, from the newest checkpoint on or all of it."""
 
     target: Target
     include_all: bool = False
@@ -160,14 +181,14 @@ class Checkpoint(Command):
 
 @dataclass(frozen=True)
 class Compact(Command):
-    """Write the state of the newest version anew, without what was removed."""
+    """Write the state of the newest version anew, with no entries of removed splits."""
 
     target: Target
 
 
 @dataclass(frozen=True)
 class TruncateTimeTravel(Command):
-    """Forget all versions but the newest."""
+    """Forget all versions but the newest. Data files stay until PURGE."""
 
     target: Target
     dry_run: bool = False
@@ -175,7 +196,10 @@ class TruncateTimeTravel(Command):
 
 @dataclass(frozen=True)
 class Restore(Command):
-    """Make an older version the newest."""
+    """Make an older version the newest, as a new commit.
+
+    A moment without an offset is in UTC.
+    """
 
     target: Target
     version: int | None = None

@@ -20,7 +20,10 @@ def _require_root_name(name: str) -> None:
 
 @dataclass(frozen=True)
 class BuildCompanion(Command):
-    """Index the files of another table where they are."""
+    """Index the files of another table where they are.
+
+    Not available in this version: the command is understood and refused.
+    """
 
     source_format: str
     source: str

@@ -1,0 +1,72 @@
+"""DROP PARTITIONS: take whole partitions out of a table. Their files stay until PURGE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from indextables.errors import InvalidError
+from indextables.log.actions import RemoveFile
+from indextables.log.transaction import Operation, Transaction
+from indextables.ops.partition_choice import choose, parse_choice
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from indextables.log import Snapshot
+    from indextables.log.actions import Action
+    from indextables.ops.context import Context
+    from indextables.ops.opened import OpenTable, Row
+
+
+def run_drop_partitions(table: OpenTable, where: str, context: Context) -> list[Row]:
+    """Remove the partitions of a predicate, as they are when the commit happens."""
+    try:
+        predicate = parse_choice(where, table.snapshot, context)
+        chosen = choose(table.snapshot.files(), predicate, table.snapshot, where)
+    except InvalidError as problem:
+        return [_row(table, "error", None, problem.message)]
+    if not chosen.num_rows:
+        return [_row(table, "no_action", None, "no partition matches")]
+    now = table.now_ms()
+    gone = [chosen]
+
+    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+        gone[0] = choose(newest.files(), predicate, newest, where)
+        return tuple(remove_actions(gone[0], now))
+
+    table.log.commit(
+        Transaction(
+            Operation.DROP_PARTITIONS,
+            table.snapshot.version,
+            rebuild=rebuild,
+            parameters={"predicate": where},
+        )
+    )
+    return [_row(table, "success", gone[0], "files are deleted by PURGE INDEXTABLE")]
+
+
+def remove_actions(files: pa.Table, now_ms: int, *, data_change: bool = True) -> list[RemoveFile]:
+    """The actions that take these files out of the table."""
+    columns = [files[name].to_pylist() for name in ("path", "partitionValues", "size")]
+    return [
+        RemoveFile(path, now_ms, data_change, dict(values or ()), size)
+        for path, values, size in zip(*columns, strict=True)
+    ]
+
+
+def _row(table: OpenTable, status: str, files: pa.Table | None, message: str) -> Row:
+    partitions = set()
+    if files is not None:
+        partitions = {
+            tuple(sorted(values or ())) for values in files["partitionValues"].to_pylist()
+        }
+    return {
+        "table_path": table.path,
+        "status": status,
+        "partitions_dropped": len(partitions),
+        "splits_removed": 0 if files is None else files.num_rows,
+        "total_size_bytes": 0 if files is None else pc.sum(files["size"]).as_py() or 0,
+        "message": message,
+    }

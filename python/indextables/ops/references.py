@@ -1,0 +1,84 @@
+"""Which files any version that can still be read refers to."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from indextables.log import names
+from indextables.log.actions import AddFile, Metadata, UnknownAction
+from indextables.ops.log_files import INDEX_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from indextables.log import Log, Snapshot
+    from indextables.log.actions import Action
+
+_INDEX_NAME = re.compile(r"index-[0-9a-fA-F-]{36}-\d+")
+
+
+@dataclass
+class References:
+    """Paths that must stay."""
+
+    data: set[str] = field(default_factory=set)
+    manifests: set[str] = field(default_factory=set)
+
+
+def find_references(log: Log, versions: Iterable[int], bases: Iterable[int]) -> References:
+    """Everything that these version files and these bases name, and the newest version needs.
+
+    A base that cannot be read is an error: what it needs is unknown, so nothing may be deleted.
+    """
+    found = References()
+    for base in bases:
+        _add_snapshot(found, log.snapshot(base))
+    _add_snapshot(found, log.snapshot())
+    for version in versions:
+        commit = log.reader.commit(version)
+        for action in commit.actions if commit is not None else ():
+            _add_action(found, action)
+    return found
+
+
+def _add_snapshot(found: References, snapshot: Snapshot) -> None:
+    files: pa.Table = snapshot.files()
+    found.data.update(files["path"].to_pylist())
+    vectors = pc.struct_field(files["deletionVector"], "file")
+    found.data.update(pc.unique(vectors.drop_null()).to_pylist())
+    for text in pc.unique(files["extra"].drop_null()).to_pylist():
+        _add_index_names(found, text)
+    _add_action(found, snapshot.metadata)
+    for action in snapshot.change.unknown:
+        _add_action(found, action)
+    if snapshot.base is not None:
+        state = snapshot.base.state
+        found.manifests.update(
+            names.manifest_path(manifest.path, state.version) for manifest in state.manifests
+        )
+
+
+def _add_action(found: References, action: Action) -> None:
+    if isinstance(action, AddFile):
+        found.data.add(action.path)
+        if action.deletion_vector is not None:
+            found.data.add(action.deletion_vector.file)
+        _add_index_names(found, action.extra)
+    elif isinstance(action, Metadata):
+        _add_index_names(found, dict(action.configuration))
+    elif isinstance(action, UnknownAction):
+        _add_index_names(found, action.value)
+
+
+def _add_index_names(found: References, value: Any) -> None:
+    """Index files are also named where newer writers put them: anything that looks like one."""
+    if value:
+        text = value if isinstance(value, str) else json.dumps(value)
+        found.data.update(INDEX_FOLDER + name for name in _INDEX_NAME.findall(text))

@@ -1,0 +1,27 @@
+"""Deleted rows of splits, read from their index files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from indextables.errors import StorageError
+from indextables.index.deletion_vectors import decode_bitmap
+
+if TYPE_CHECKING:
+    from pyroaring import BitMap
+
+    from indextables.log.actions import DeletionVector
+    from indextables.storage import Store
+
+_FRAME = 8  # size and checksum around the data
+
+
+def load_deletions(store: Store, vector: DeletionVector) -> BitMap:
+    """The deleted rows a vector of the log stands for, verified."""
+    start, end = vector.offset, vector.offset + vector.length
+    try:
+        # the 32-bit form's length leaves out the frame, the 64-bit form's does not
+        data = store.get_range(vector.file, start, end + _FRAME)
+    except StorageError:
+        data = store.get_range(vector.file, start, end)
+    return decode_bitmap(data, 0, vector.length, vector.cardinality, vector.file)
