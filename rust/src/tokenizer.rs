@@ -51,6 +51,12 @@ pub fn analyzer(name: &str) -> Result<TextAnalyzer> {
 /// Makes every tokenizer a schema names known to an index. A name from elsewhere that we do not know is
 /// left out: rows stay readable, only searching that field fails.
 pub fn register(schema: &Schema, manager: &TokenizerManager) {
+    // a writer asks for these even when no field has text
+    for name in ["raw", "default"] {
+        if let Some(analyzer) = build(name) {
+            manager.register(name, analyzer);
+        }
+    }
     for (_, entry) in schema.fields() {
         let (indexed, fast) = match entry.field_type() {
             FieldType::Str(options) => {

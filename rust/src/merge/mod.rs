@@ -1,1 +1,151 @@
-//! Several splits to one.
+//! Several splits to one: tantivy merges the segments, the sidecars are folded.
+
+mod fold;
+mod input;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tantivy::indexer::merge_filtered_segments;
+use tantivy::schema::Schema;
+use tantivy::{Index, IndexSettings};
+
+use crate::cancel::Cancel;
+use crate::error::{At, EngineError, Result};
+use crate::merge::input::OpenInput;
+use crate::split::{NullRows, Sidecar, pack};
+use crate::store::Store;
+use crate::write::{Scratch, SplitInfo};
+
+/// A split to merge; `deleted` is a base64 roaring bitmap of the rows to leave out.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MergeInput {
+    pub path: String,
+    pub footer: Option<(u64, u64)>,
+    pub deleted: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MergeOptions {
+    pub temp_dir: Option<PathBuf>,
+}
+
+impl MergeOptions {
+    pub fn parse(json: &str) -> Result<Self> {
+        if json.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        serde_json::from_str(json)
+            .map_err(|e| EngineError::bad_option("merge options", json, e.to_string()))
+    }
+}
+
+/// The merged split, and the inputs that could not be read.
+#[derive(Debug, Serialize)]
+pub struct Merged {
+    #[serde(flatten)]
+    pub split: SplitInfo,
+    pub skipped: Vec<Skipped>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Skipped {
+    pub path: String,
+    pub reason: String,
+}
+
+/// Merges splits of one store into a new one of it, in the order given.
+pub fn merge(
+    inputs: &[MergeInput],
+    store: &Store,
+    output: &str,
+    options: &MergeOptions,
+    cancel: &Cancel,
+) -> Result<Merged> {
+    let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
+    let (open, skipped) = open_all(inputs, store, &scratch)?;
+    check_alike(&open)?;
+    let schema = open[0].index.schema();
+    let merged = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
+    let index = merge_segments(&open, &merged)?;
+    let (sidecar, nulls) = fold::fold(&open, &index)?;
+    drop(open);
+    let file = scratch.path("merged.split");
+    let split = pack_merged(&merged, sidecar, &nulls, &schema, &file)?;
+    store.upload(&file, output)?;
+    Ok(Merged { split, skipped })
+}
+
+/// Opens every input; damage to one of them is no reason to give up on the others.
+fn open_all(
+    inputs: &[MergeInput],
+    store: &Store,
+    scratch: &Scratch,
+) -> Result<(Vec<OpenInput>, Vec<Skipped>)> {
+    let (mut open, mut skipped) = (Vec::with_capacity(inputs.len()), Vec::new());
+    let mut damage = None;
+    for input in inputs {
+        match OpenInput::open(input, store, scratch) {
+            Ok(found) => open.push(found),
+            Err(error @ (EngineError::Corrupt { .. } | EngineError::Missing { .. })) => {
+                skipped.push(Skipped { path: input.path.clone(), reason: error.to_string() });
+                damage = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match damage {
+        Some(error) if open.is_empty() => Err(error),
+        _ if open.is_empty() => Err(EngineError::internal("nothing was given to merge")),
+        _ => Ok((open, skipped)),
+    }
+}
+
+/// Whether the segments can be merged as they are.
+fn check_alike(open: &[OpenInput]) -> Result<()> {
+    let schema = open[0].index.schema();
+    let other = open.iter().find(|input| input.index.schema() != schema);
+    if other.is_none() && fold::are_alike(open) {
+        return Ok(());
+    }
+    let other = other.unwrap_or(&open[open.len() - 1]);
+    let detail = format!("`{}` and `{}` are indexed differently", open[0].path, other.path);
+    Err(EngineError::internal(detail))
+}
+
+fn merge_segments(open: &[OpenInput], target: &Scratch) -> Result<Index> {
+    let mut segments = Vec::new();
+    let mut living = Vec::new();
+    for input in open {
+        let mut base = 0;
+        for segment in input.index.searchable_segments()? {
+            let rows = segment.meta().max_doc();
+            living.push(input.living(base, rows)?);
+            segments.push(segment);
+            base += rows;
+        }
+    }
+    let settings = IndexSettings {
+        docstore_compress_dedicated_thread: false,
+        ..open[0].index.settings().clone()
+    };
+    Ok(merge_filtered_segments(&segments, settings, living, target.clone())?)
+}
+
+fn pack_merged(
+    merged: &Scratch,
+    sidecar: Option<Sidecar>,
+    nulls: &NullRows,
+    schema: &Schema,
+    file: &Path,
+) -> Result<SplitInfo> {
+    let out = File::create(file).at(&file.to_string_lossy())?;
+    let packed = pack(merged, sidecar, nulls, BufWriter::with_capacity(1 << 20, out))?;
+    Ok(SplitInfo::new(&packed, schema))
+}

@@ -1,7 +1,32 @@
-//! Python face of `merge`.
+//! Python face of merging.
 
 use pyo3::prelude::*;
 
-pub fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+use crate::cancel::Cancel;
+use crate::merge::{self, MergeInput, MergeOptions};
+use crate::python::errors::run_interruptible;
+use crate::python::store::PyStore;
+
+/// Merges splits of a store into a new one; returns what is known of it as JSON.
+#[pyfunction]
+#[pyo3(name = "merge", signature = (inputs, store, output, options=""))]
+fn merge_splits(
+    py: Python<'_>,
+    inputs: &str,
+    store: &Bound<'_, PyStore>,
+    output: &str,
+    options: &str,
+) -> PyResult<String> {
+    let store = &store.get().store;
+    let cancel = Cancel::default();
+    run_interruptible(py, &cancel, || {
+        let inputs: Vec<MergeInput> = serde_json::from_str(inputs)?;
+        let options = MergeOptions::parse(options)?;
+        let merged = merge::merge(&inputs, store, output, &options, &cancel)?;
+        Ok(serde_json::to_string(&merged)?)
+    })
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(merge_splits, module)?)
 }

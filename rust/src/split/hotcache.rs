@@ -79,8 +79,8 @@ fn encode(value: &impl Serialize) -> Result<Vec<u8>> {
 }
 
 /// Opens the index in this directory and every inverted index in it, and returns the files that belong
-/// to it with the ranges that were read.
-pub fn record(directory: &dyn Directory) -> Result<Vec<HotFile>> {
+/// to it with the ranges that were read, and how many rows it has.
+pub fn record(directory: &dyn Directory) -> Result<(Vec<HotFile>, u64)> {
     let recorder = Recorder { inner: directory.box_clone(), reads: Arc::default() };
     let index = Index::open(recorder.clone())?;
     let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
@@ -101,7 +101,8 @@ pub fn record(directory: &dyn Directory) -> Result<Vec<HotFile>> {
     names.insert("meta.json".into());
     names.insert(".managed.json".into());
     let reads = std::mem::take(&mut *lock(&recorder.reads));
-    names.into_iter().map(|path| hot_file(directory, path, &reads)).collect()
+    let files = names.into_iter().map(|path| hot_file(directory, path, &reads));
+    Ok((files.collect::<Result<_>>()?, searcher.num_docs()))
 }
 
 fn hot_file(

@@ -20,17 +20,19 @@ const HOT_NULLS_BYTES: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packed {
     pub extent: Extent,
-    pub sidecar: Sidecar,
+    pub sidecar: Option<Sidecar>,
+    pub rows: u64,
 }
 
-/// Writes the split of the one index in this directory; the checksums of the sidecar are filled in.
+/// Writes the split of the one index in this directory; the checksums of the sidecar are filled in. There is
+/// no sidecar when splits of other writers were merged.
 pub fn pack(
     directory: &dyn Directory,
-    mut sidecar: Sidecar,
+    mut sidecar: Option<Sidecar>,
     nulls: &NullRows,
     out: impl Write,
 ) -> Result<Packed> {
-    let mut hot = hotcache::record(directory)?;
+    let (mut hot, rows) = hotcache::record(directory)?;
     let mut bundle = BundleWriter::new(out);
     let names: BTreeSet<PathBuf> = hot.iter().map(|file| file.path.clone()).collect();
     for path in &names {
@@ -46,12 +48,14 @@ pub fn pack(
         bundle.add(NULLS_FILE, bytes.as_slice())?;
         hot.push(whole(NULLS_FILE, bytes, HOT_NULLS_BYTES));
     }
-    sidecar.checksums.clone_from(bundle.checksums());
-    let bytes = serde_json::to_vec(&sidecar)?;
-    bundle.add(SIDECAR_FILE, bytes.as_slice())?;
-    hot.push(whole(SIDECAR_FILE, bytes, usize::MAX));
+    if let Some(sidecar) = &mut sidecar {
+        sidecar.checksums.clone_from(bundle.checksums());
+        let bytes = serde_json::to_vec(sidecar)?;
+        bundle.add(SIDECAR_FILE, bytes.as_slice())?;
+        hot.push(whole(SIDECAR_FILE, bytes, usize::MAX));
+    }
     let (_, extent) = bundle.finish(&hotcache::build(&hot)?)?;
-    Ok(Packed { extent, sidecar })
+    Ok(Packed { extent, sidecar, rows })
 }
 
 fn whole(name: &str, bytes: Vec<u8>, limit: usize) -> HotFile {

@@ -53,6 +53,13 @@ pub enum Encoding {
     Null,
 }
 
+impl Encoding {
+    /// Whether values are JSON objects: their fast columns are those of their leaves.
+    pub fn is_object(self) -> bool {
+        matches!(self, Self::Json | Self::Struct | Self::List | Self::Map)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SidecarColumn {
     pub name: String,

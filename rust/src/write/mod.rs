@@ -7,6 +7,8 @@ mod options;
 mod row;
 mod schema;
 mod scratch;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use bounds::Bounds;

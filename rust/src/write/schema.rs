@@ -31,7 +31,7 @@ impl FieldPlan {
         use Encoding as E;
         let encoding = column.encoding_for(facts);
         let spec = &column.spec;
-        let is_object = matches!(encoding, E::Json | E::Struct | E::List | E::Map);
+        let is_object = encoding.is_object();
         let minimal = is_object && spec.json_mode == Some(JsonMode::Minimal);
         let fast = !minimal && !matches!(encoding, E::Text | E::Bytes);
         let lean = layout == Layout::Lean;
@@ -39,14 +39,15 @@ impl FieldPlan {
         let stored = !lean || is_object || matches!(encoding, E::Text | E::Bytes);
         let indexed = !lean || is_object || matches!(encoding, E::Text | E::Bytes | E::String);
         let fast = spec.fast.unwrap_or(fast);
-        let stored = spec.stored.unwrap_or(stored || !fast);
+        // `stored` and `indexed` can be ruled out; otherwise the layout decides
+        let stored = spec.stored != Some(false) && (stored || !fast);
         // what a fast column cannot hold whole must be stored, whatever was asked
         let stored = stored || (facts.overlong && fast);
         Self {
             encoding,
             fast,
             stored,
-            indexed: spec.indexed.unwrap_or(indexed),
+            indexed: indexed && spec.indexed != Some(false),
             source: facts.source.as_ref().map(|_| format!("{SOURCE_PREFIX}{}", column.name)),
         }
     }

@@ -53,7 +53,8 @@ pub struct ColumnInfo {
 
 impl SplitInfo {
     pub fn new(packed: &Packed, schema: &Schema) -> Self {
-        let columns = packed.sidecar.columns.iter().map(|column| {
+        let described = packed.sidecar.iter().flat_map(|sidecar| &sidecar.columns);
+        let columns = described.map(|column| {
             let (min, max) = (column.min.clone(), column.max.clone());
             (column.name.clone(), ColumnInfo { min, max, null_count: column.nulls })
         });
@@ -61,7 +62,7 @@ impl SplitInfo {
             size: packed.extent.footer_end,
             footer_start: packed.extent.footer_start,
             footer_end: packed.extent.footer_end,
-            num_records: packed.sidecar.rows,
+            num_records: packed.rows,
             uncompressed_size: packed.extent.footer_start,
             doc_mapping: schema::doc_mapping(schema),
             columns: columns.collect(),
@@ -415,7 +416,7 @@ fn pack_file(
 ) -> Result<SplitInfo> {
     let name = file.to_string_lossy();
     let out = BufWriter::with_capacity(1 << 20, File::create(file).at(&name)?);
-    let packed = pack(scratch, sidecar, nulls, out)?;
+    let packed = pack(scratch, Some(sidecar), nulls, out)?;
     Ok(SplitInfo::new(&packed, schema))
 }
 
@@ -433,10 +434,5 @@ impl Tally {
 
 /// A fast column knows its empty rows; the columns of a JSON object only know those of its leaves.
 fn needs_null_rows(plan: &FieldPlan) -> bool {
-    use Encoding as E;
-    match plan.encoding {
-        E::Null => false,
-        E::Json | E::Struct | E::List | E::Map => true,
-        _ => !plan.fast,
-    }
+    plan.encoding != Encoding::Null && (plan.encoding.is_object() || !plan.fast)
 }

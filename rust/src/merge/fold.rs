@@ -1,0 +1,205 @@
+//! The sidecar of a merged split, from those of its inputs.
+
+use std::cmp::Ordering;
+
+use roaring::RoaringBitmap;
+use serde_json::Value;
+use tantivy::{Index, ReloadPolicy, SegmentReader};
+
+use crate::error::{EngineError, Result};
+use crate::merge::input::OpenInput;
+use crate::split::{Encoding, Layout, NullRows, Sidecar, SidecarColumn};
+
+/// Whether the columns of all inputs mean the same: their sidecars can be folded.
+pub fn are_alike(open: &[OpenInput]) -> bool {
+    let meaning = |input: &OpenInput| {
+        input.sidecar.as_ref().map(|sidecar| {
+            let columns = sidecar.columns.iter();
+            columns.map(|c| (c.name.clone(), c.encoding, c.source.clone())).collect::<Vec<_>>()
+        })
+    };
+    let first = meaning(&open[0]);
+    open.iter().all(|input| meaning(input) == first)
+}
+
+/// The sidecar and the null rows of the merged index; none when the inputs have none.
+pub fn fold(open: &[OpenInput], merged: &Index) -> Result<(Option<Sidecar>, NullRows)> {
+    let Some(sidecars) =
+        open.iter().map(|input| input.sidecar.as_ref()).collect::<Option<Vec<_>>>()
+    else {
+        return Ok((None, NullRows::default()));
+    };
+    let mut nulls = NullRows::default();
+    for (at, column) in sidecars[0].columns.iter().enumerate() {
+        let rows = null_rows(open, &column.name)?;
+        if sidecars.iter().any(|sidecar| sidecar.columns[at].nulls > 0) && !rows.is_empty() {
+            nulls.columns.insert(column.name.clone(), rows);
+        }
+    }
+    let segment = only_segment(merged)?;
+    let any_deleted = open.iter().any(|input| !input.deleted.is_empty());
+    let columns = (0..sidecars[0].columns.len())
+        .map(|at| {
+            let parts: Vec<Part<'_>> =
+                sidecars.iter().map(|s| Part { column: &s.columns[at], rows: s.rows }).collect();
+            fold_column(&parts, &segment, &nulls, any_deleted)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let lean = sidecars.iter().any(|sidecar| sidecar.layout == Layout::Lean);
+    let layout = if lean { Layout::Lean } else { Layout::Compatible };
+    Ok((Some(Sidecar::new(layout, u64::from(segment.max_doc()), columns)), nulls))
+}
+
+/// A column of one input.
+struct Part<'a> {
+    column: &'a SidecarColumn,
+    rows: u64,
+}
+
+fn only_segment(index: &Index) -> Result<SegmentReader> {
+    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+    let segments = reader.searcher().segment_readers().to_vec();
+    segments.into_iter().next().ok_or_else(|| EngineError::internal("a merge made no segment"))
+}
+
+fn fold_column(
+    parts: &[Part<'_>],
+    segment: &SegmentReader,
+    nulls: &NullRows,
+    any_deleted: bool,
+) -> Result<SidecarColumn> {
+    let before: u64 = parts.iter().map(|part| part.column.nulls).sum();
+    let first = parts[0].column;
+    let count = match nulls.columns.get(&first.name) {
+        Some(rows) => rows.len(),
+        None if before == 0 || !any_deleted => before,
+        None if !first.encoding.is_object() && is_fast(segment, &first.name)? => {
+            fast_nulls(segment, &first.name)?
+        }
+        // every null was deleted
+        None => 0,
+    };
+    // an input that holds nothing but nulls has no bounds, and changes none
+    let bounded = || parts.iter().filter(|part| part.column.nulls < part.rows);
+    let encoding = first.encoding;
+    let min = fold_bound(encoding, bounded().map(|part| part.column.min.as_ref()), Ordering::Less);
+    let max =
+        fold_bound(encoding, bounded().map(|part| part.column.max.as_ref()), Ordering::Greater);
+    let overlong = parts.iter().any(|part| part.column.overlong);
+    Ok(SidecarColumn { overlong, nulls: count, min, max, ..first.clone() })
+}
+
+fn is_fast(segment: &SegmentReader, name: &str) -> Result<bool> {
+    let schema = segment.schema();
+    Ok(schema.get_field(name).is_ok_and(|field| schema.get_field_entry(field).is_fast()))
+}
+
+/// Rows of a fast column without a value.
+fn fast_nulls(segment: &SegmentReader, name: &str) -> Result<u64> {
+    let mut values = 0;
+    for handle in segment.fast_fields().dynamic_column_handles(name)? {
+        values += u64::from(handle.open()?.num_values());
+    }
+    Ok(u64::from(segment.max_doc()).saturating_sub(values))
+}
+
+/// Null rows of a column in the numbering of the merged split.
+fn null_rows(open: &[OpenInput], column: &str) -> Result<RoaringBitmap> {
+    let mut all = RoaringBitmap::new();
+    let mut base = 0;
+    for input in open {
+        if let Some(rows) = input.nulls.columns.get(column) {
+            let mut deleted = input.deleted.iter().peekable();
+            let mut gone = 0;
+            let kept = (rows - &input.deleted).into_iter().map(|row| {
+                while deleted.next_if(|&d| d < row).is_some() {
+                    gone += 1;
+                }
+                base + row - gone
+            });
+            all.append(kept).map_err(EngineError::internal)?;
+        }
+        base += input.rows - input.deleted.len() as u32;
+    }
+    Ok(all)
+}
+
+/// The outermost of several bounds; unknown when one of them is.
+fn fold_bound<'a>(
+    encoding: Encoding,
+    bounds: impl Iterator<Item = Option<&'a Value>>,
+    outer: Ordering,
+) -> Option<Value> {
+    let mut found: Option<&Value> = None;
+    for bound in bounds {
+        let bound = bound?;
+        found = match found {
+            Some(held) if order(encoding, bound, held)? != outer => Some(held),
+            _ => Some(bound),
+        };
+    }
+    found.cloned()
+}
+
+/// Order of two bounds of a column; none if they are not what the encoding says.
+fn order(encoding: Encoding, left: &Value, right: &Value) -> Option<Ordering> {
+    match encoding {
+        Encoding::Bool => Some(left.as_bool()?.cmp(&right.as_bool()?)),
+        Encoding::F64 => {
+            let (left, right) = (float(left)?, float(right)?);
+            let nan = || left.is_nan().cmp(&right.is_nan());
+            Some(left.partial_cmp(&right).unwrap_or_else(nan))
+        }
+        Encoding::DecimalI64 | Encoding::DecimalBytes => {
+            Some(unscaled(left)?.cmp(&unscaled(right)?))
+        }
+        Encoding::String | Encoding::Text => Some(left.as_str()?.cmp(right.as_str()?)),
+        _ => Some(left.as_i64()?.cmp(&right.as_i64()?)),
+    }
+}
+
+fn float(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Both texts of a column have the same scale.
+fn unscaled(value: &Value) -> Option<i128> {
+    value.as_str()?.replace('.', "").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fold_all(encoding: Encoding, bounds: &[Value], outer: Ordering) -> Option<Value> {
+        fold_bound(encoding, bounds.iter().map(|v| Some(v).filter(|v| !v.is_null())), outer)
+    }
+
+    #[test]
+    fn bounds_fold_in_the_order_of_their_type() {
+        let max = |encoding, bounds: &[Value]| fold_all(encoding, bounds, Ordering::Greater);
+        assert_eq!(max(Encoding::I64, &[json!(9), json!(10)]), Some(json!(10)));
+        assert_eq!(
+            max(Encoding::F64, &[json!("Infinity"), json!("NaN"), json!(1)]),
+            Some(json!("NaN"))
+        );
+        assert_eq!(
+            max(Encoding::DecimalI64, &[json!("9.50"), json!("-10.00")]),
+            Some(json!("9.50"))
+        );
+        assert_eq!(max(Encoding::String, &[json!("9"), json!("10")]), Some(json!("9")));
+        let min = |encoding, bounds: &[Value]| fold_all(encoding, bounds, Ordering::Less);
+        assert_eq!(
+            min(Encoding::DecimalBytes, &[json!("9.50"), json!("-10.00")]),
+            Some(json!("-10.00"))
+        );
+        assert_eq!(min(Encoding::F64, &[json!("NaN"), json!(-1.5)]), Some(json!(-1.5)));
+    }
+
+    #[test]
+    fn one_unknown_bound_makes_the_whole_unknown() {
+        assert_eq!(fold_all(Encoding::I64, &[json!(1), Value::Null], Ordering::Less), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! One split to merge, opened and checked.
+
+use std::fs::File;
+use std::io::Write;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use ownedbytes::OwnedBytes;
+use roaring::RoaringBitmap;
+use tantivy::Index;
+use tantivy::directory::Directory;
+use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
+
+use crate::directory::BundleDirectory;
+use crate::error::{At, EngineError, Result};
+use crate::merge::MergeInput;
+use crate::split::{NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_VERSION, Sidecar};
+use crate::store::{BytesSource, RangeSource, Store};
+use crate::write::Scratch;
+
+/// How much of a remote split is held in memory while it is copied.
+const DOWNLOAD_BYTES: u64 = 16 << 20;
+
+pub struct OpenInput {
+    pub path: String,
+    pub index: Index,
+    pub sidecar: Option<Sidecar>,
+    pub nulls: NullRows,
+    pub deleted: RoaringBitmap,
+    pub rows: u32,
+}
+
+impl OpenInput {
+    /// Opens a split and compares every file with its checksum: a merge must not spread damage.
+    pub fn open(input: &MergeInput, store: &Store, scratch: &Scratch) -> Result<Self> {
+        let source = store.source(&input.path, input.footer.map(|(_, end)| end))?;
+        let source = if source.is_remote() {
+            download(source.as_ref(), scratch).at(&input.path)?
+        } else {
+            source
+        };
+        // tantivy panics on some damaged files
+        let opened = catch_unwind(AssertUnwindSafe(|| Self::read(input, source)));
+        opened
+            .unwrap_or_else(|_| Err(EngineError::corrupt("", "opening it failed")))
+            .at(&input.path)
+    }
+
+    fn read(input: &MergeInput, source: Arc<dyn RangeSource>) -> Result<Self> {
+        let directory = BundleDirectory::open(source, input.footer.map(|(start, _)| start))?;
+        let sidecar: Option<Sidecar> = match directory.file(SIDECAR_FILE)? {
+            Some(bytes) => Some(
+                serde_json::from_slice(&bytes)
+                    .map_err(|e| EngineError::corrupt("", format!("its sidecar: {e}")))?,
+            ),
+            None => None,
+        };
+        if let Some(newer) = sidecar.as_ref().filter(|sidecar| sidecar.version > SIDECAR_VERSION) {
+            let detail = format!("it was written in version {} of the format", newer.version);
+            return Err(EngineError::corrupt("", detail));
+        }
+        let nulls = match directory.file(NULLS_FILE)? {
+            Some(bytes) => NullRows::parse(&bytes)?,
+            None => NullRows::default(),
+        };
+        let index = Index::open(directory.clone())?;
+        match &sidecar {
+            Some(sidecar) => verify(&directory, sidecar)?,
+            None => verify_index(&index)?,
+        }
+        let segments = index.searchable_segment_metas()?;
+        let rows = segments.iter().map(tantivy::SegmentMeta::max_doc).sum();
+        let deleted = deleted_rows(input.deleted.as_deref(), rows)?;
+        Ok(Self { path: input.path.clone(), index, sidecar, nulls, deleted, rows })
+    }
+
+    /// The rows of a segment that stay, unless all do.
+    pub fn living(&self, base: u32, rows: u32) -> Result<Option<AliveBitSet>> {
+        let mut deleted = self.deleted.range(base..base + rows).peekable();
+        if deleted.peek().is_none() {
+            return Ok(None);
+        }
+        let mut living = tantivy_common::BitSet::with_max_value_and_full(rows);
+        for row in deleted {
+            living.remove(row - base);
+        }
+        let mut bytes = Vec::new();
+        write_alive_bitset(&living, &mut bytes)?;
+        Ok(Some(AliveBitSet::open(OwnedBytes::new(bytes))))
+    }
+}
+
+fn deleted_rows(base64: Option<&str>, rows: u32) -> Result<RoaringBitmap> {
+    let Some(text) = base64 else { return Ok(RoaringBitmap::new()) };
+    let bytes = BASE64.decode(text).map_err(EngineError::internal)?;
+    let deleted = RoaringBitmap::deserialize_from(bytes.as_slice())
+        .map_err(|e| EngineError::corrupt("", format!("its deletion vector: {e}")))?;
+    if deleted.max().is_some_and(|last| last >= rows) {
+        return Err(EngineError::corrupt("", "its deletion vector names rows it does not have"));
+    }
+    Ok(deleted)
+}
+
+fn verify(directory: &BundleDirectory, sidecar: &Sidecar) -> Result<()> {
+    for (name, expected) in &sidecar.checksums {
+        let bytes = directory.file(name)?;
+        let bytes = bytes.ok_or_else(|| EngineError::corrupt("", format!("it lacks `{name}`")))?;
+        if crc32fast::hash(&bytes) != *expected {
+            let detail = format!("the checksum of `{name}` does not match");
+            return Err(EngineError::corrupt("", detail));
+        }
+    }
+    Ok(())
+}
+
+fn verify_index(index: &Index) -> Result<()> {
+    let damaged = index.validate_checksum()?;
+    let missing =
+        index.load_metas()?.list_segment_files().into_iter().find(|path| !lives(index, path));
+    match damaged.into_iter().next().or(missing) {
+        None => Ok(()),
+        Some(file) => {
+            let detail = format!("the checksum of `{}` does not match", file.display());
+            Err(EngineError::corrupt("", detail))
+        }
+    }
+}
+
+/// Some of the files a segment may have are optional; those that hold rows are not.
+fn lives(index: &Index, path: &Path) -> bool {
+    let needed = ["term", "idx", "store", "fast"];
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    !needed.contains(&extension) || index.directory().exists(path).unwrap_or(false)
+}
+
+/// Copies a remote split to local disk: a merge reads all of it, in no particular order.
+fn download(source: &dyn RangeSource, scratch: &Scratch) -> Result<Arc<dyn RangeSource>> {
+    let path = scratch.path(&uuid::Uuid::new_v4().simple().to_string());
+    let mut file = File::create(&path)?;
+    let len = source.len();
+    let mut start = 0;
+    while start < len {
+        let range: Range<u64> = start..(start + DOWNLOAD_BYTES).min(len);
+        start = range.end;
+        file.write_all(&source.read(range)?)?;
+    }
+    file.flush()?;
+    Ok(Arc::new(BytesSource::map(&path)?))
+}

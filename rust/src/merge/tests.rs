@@ -1,0 +1,117 @@
+//! Splits merged here, opened by tantivy.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use roaring::RoaringBitmap;
+use tantivy::Index;
+
+use super::*;
+use crate::directory::BundleDirectory;
+use crate::split::{NULLS_FILE, SIDECAR_FILE};
+use crate::write::{FieldSpec, Role, SplitWriter, WriteOptions};
+
+fn rows(range: std::ops::Range<i64>) -> RecordBatch {
+    let ids: Int64Array = range.clone().map(|i| (i % 5 != 0).then_some(i)).collect();
+    let texts: StringArray = range.map(|i| (i % 3 != 0).then(|| format!("word{i}"))).collect();
+    let columns: [(&str, ArrayRef, bool); 2] =
+        [("id", Arc::new(ids), true), ("text", Arc::new(texts), true)];
+    RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one length")
+}
+
+fn write(store: &Store, path: &str, range: std::ops::Range<i64>) -> Result<()> {
+    let spec = FieldSpec { name: "text".into(), role: Role::Text, ..FieldSpec::default() };
+    let batch = rows(range);
+    let mut writer = SplitWriter::new(batch.schema(), vec![spec], WriteOptions::default())?;
+    writer.write(&batch)?;
+    let split = writer.finish()?;
+    store.upload(&split.file, path)
+}
+
+fn input(path: &str, deleted: &[u32]) -> MergeInput {
+    let bitmap: RoaringBitmap = deleted.iter().copied().collect();
+    let mut bytes = Vec::new();
+    bitmap.serialize_into(&mut bytes).expect("memory");
+    let deleted = (!deleted.is_empty()).then(|| BASE64.encode(bytes));
+    MergeInput { path: path.into(), footer: None, deleted }
+}
+
+struct Opened {
+    ids: Vec<Option<i64>>,
+    nulls: NullRows,
+    sidecar: Sidecar,
+}
+
+fn open(store: &Store, path: &str) -> Result<Opened> {
+    let directory = BundleDirectory::open(store.source(path, None)?, None)?;
+    let sidecar = serde_json::from_slice(&directory.file(SIDECAR_FILE)?.expect("a sidecar"))?;
+    let nulls =
+        directory.file(NULLS_FILE)?.map_or(Ok(NullRows::default()), |b| NullRows::parse(&b))?;
+    let searcher = Index::open(directory)?.reader()?.searcher();
+    let segment = searcher.segment_reader(0);
+    let ids = segment.fast_fields().i64("id")?;
+    Ok(Opened { ids: (0..segment.max_doc()).map(|row| ids.first(row)).collect(), nulls, sidecar })
+}
+
+fn merge_all(store: &Store, inputs: &[MergeInput]) -> Result<Merged> {
+    merge(inputs, store, "merged.split", &MergeOptions::default(), &Cancel::default())
+}
+
+#[test]
+fn deleted_rows_go_and_the_others_keep_their_order() -> Result<()> {
+    let store = Store::open("memory:///merge-order", "")?;
+    write(&store, "a", 0..10)?;
+    write(&store, "b", 10..20)?;
+    let merged = merge_all(&store, &[input("a", &[0, 1, 9]), input("b", &[3, 4, 5])])?;
+    assert_eq!(merged.split.num_records, 14);
+    let kept: Vec<i64> = (2..9).chain(10..13).chain(16..20).collect();
+    let opened = open(&store, "merged.split")?;
+    let ids: Vec<Option<i64>> = kept.iter().map(|i| (i % 5 != 0).then_some(*i)).collect();
+    assert_eq!(opened.ids, ids);
+    let nulls: Vec<u32> = (0..14).filter(|&row| kept[row as usize] % 3 == 0).collect();
+    assert_eq!(opened.nulls.columns["text"].iter().collect::<Vec<_>>(), nulls);
+    let id = opened.sidecar.column("id").expect("a column");
+    assert_eq!(id.nulls, ids.iter().filter(|id| id.is_none()).count() as u64);
+    assert_eq!((id.min.clone(), id.max.clone()), (Some(1.into()), Some(19.into())));
+    assert_eq!(opened.sidecar.column("text").map(|c| c.nulls), Some(nulls.len() as u64));
+    Ok(())
+}
+
+#[test]
+fn a_damaged_input_is_named_and_left_out() -> Result<()> {
+    let store = Store::open("memory:///merge-damage", "")?;
+    write(&store, "a", 0..10)?;
+    write(&store, "b", 10..20)?;
+    let mut bytes = store.get("b")?.to_vec();
+    let middle = bytes.len() / 4;
+    bytes[middle] ^= 0x40;
+    store.put("b", bytes.into())?;
+    let merged = merge_all(&store, &[input("a", &[]), input("b", &[]), input("gone", &[])])?;
+    assert_eq!(merged.split.num_records, 10);
+    let skipped: Vec<&str> = merged.skipped.iter().map(|s| s.path.as_str()).collect();
+    assert_eq!(skipped, ["b", "gone"]);
+    assert!(merge_all(&store, &[input("b", &[])]).is_err());
+    Ok(())
+}
+
+#[test]
+fn an_asked_stop_ends_a_merge() -> Result<()> {
+    let store = Store::open("memory:///merge-stop", "")?;
+    write(&store, "a", 0..10)?;
+    let cancel = Cancel::default();
+    cancel.ask();
+    let stopped = merge(&[input("a", &[])], &store, "x", &MergeOptions::default(), &cancel);
+    assert!(matches!(stopped, Err(EngineError::Interrupted)), "{stopped:?}");
+    Ok(())
+}
+
+#[test]
+fn every_row_may_be_deleted() -> Result<()> {
+    let store = Store::open("memory:///merge-empty", "")?;
+    write(&store, "a", 0..3)?;
+    let merged = merge_all(&store, &[input("a", &[0, 1, 2])])?;
+    assert_eq!(merged.split.num_records, 0);
+    Ok(())
+}
