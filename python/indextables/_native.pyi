@@ -72,3 +72,14 @@ def decode_manifests(files: list[tuple[str, bytes]], threads: int) -> list[Arrow
 def encode_manifest(entries: Any, compression: str, level: int) -> bytes: ...
 def decode_state_manifest(data: bytes, path: str) -> str: ...
 def encode_state_manifest(value: str, compression: str, level: int) -> bytes: ...
+
+# --- merge.rs
+
+def merge(
+    inputs: str,
+    store: Store,
+    output: str,
+    options: str = "",
+    schema: Any = None,
+    fields: str = "",
+) -> str: ...

@@ -10,16 +10,16 @@ use crate::error::{EngineError, Result};
 use crate::merge::input::OpenInput;
 use crate::split::{Encoding, Layout, NullRows, Sidecar, SidecarColumn};
 
-/// Whether the columns of all inputs mean the same: their sidecars can be folded.
-pub fn are_alike(open: &[OpenInput]) -> bool {
-    let meaning = |input: &OpenInput| {
-        input.sidecar.as_ref().map(|sidecar| {
-            let columns = sidecar.columns.iter();
-            columns.map(|c| (c.name.clone(), c.encoding, c.source.clone())).collect::<Vec<_>>()
-        })
-    };
-    let first = meaning(&open[0]);
-    open.iter().all(|input| meaning(input) == first)
+/// Whether the columns of both inputs mean the same: their sidecars can be folded.
+pub fn have_one_meaning(left: &OpenInput, right: &OpenInput) -> bool {
+    match (&left.sidecar, &right.sidecar) {
+        (None, None) => true,
+        (Some(left), Some(right)) => {
+            let meaning = |c: &SidecarColumn| (c.name.clone(), c.encoding, c.source.clone());
+            left.columns.iter().map(meaning).eq(right.columns.iter().map(meaning))
+        }
+        _ => false,
+    }
 }
 
 /// The sidecar and the null rows of the merged index; none when the inputs have none.

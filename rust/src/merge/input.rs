@@ -28,6 +28,7 @@ const DOWNLOAD_BYTES: u64 = 16 << 20;
 pub struct OpenInput {
     pub path: String,
     pub index: Index,
+    pub directory: BundleDirectory,
     pub sidecar: Option<Sidecar>,
     pub nulls: NullRows,
     pub deleted: RoaringBitmap,
@@ -75,7 +76,7 @@ impl OpenInput {
         let segments = index.searchable_segment_metas()?;
         let rows = segments.iter().map(tantivy::SegmentMeta::max_doc).sum();
         let deleted = deleted_rows(input.deleted.as_deref(), rows)?;
-        Ok(Self { path: input.path.clone(), index, sidecar, nulls, deleted, rows })
+        Ok(Self { path: input.path.clone(), index, directory, sidecar, nulls, deleted, rows })
     }
 
     /// The rows of a segment that stay, unless all do.

@@ -2,12 +2,13 @@
 
 mod fold;
 mod input;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::merge_filtered_segments;
@@ -19,7 +20,9 @@ use crate::error::{At, EngineError, Result};
 use crate::merge::input::OpenInput;
 use crate::split::{NullRows, Sidecar, pack};
 use crate::store::Store;
-use crate::write::{Scratch, SplitInfo};
+use crate::write::{Scratch, SplitInfo, WriteOptions};
+
+pub use rewrite::Target;
 
 /// A split to merge; `deleted` is a base64 roaring bitmap of the rows to leave out.
 #[derive(Debug, Clone, Deserialize)]
@@ -28,22 +31,6 @@ pub struct MergeInput {
     pub path: String,
     pub footer: Option<(u64, u64)>,
     pub deleted: Option<String>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MergeOptions {
-    pub temp_dir: Option<PathBuf>,
-}
-
-impl MergeOptions {
-    pub fn parse(json: &str) -> Result<Self> {
-        if json.trim().is_empty() {
-            return Ok(Self::default());
-        }
-        serde_json::from_str(json)
-            .map_err(|e| EngineError::bad_option("merge options", json, e.to_string()))
-    }
 }
 
 /// The merged split, and the inputs that could not be read.
@@ -60,26 +47,50 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// Merges splits of one store into a new one of it, in the order given.
+/// Merges splits of one store into a new one of it, in the order given. Segments that are indexed alike are
+/// merged as they are; if they are not, the rows are written again as `target` says.
 pub fn merge(
     inputs: &[MergeInput],
     store: &Store,
     output: &str,
-    options: &MergeOptions,
+    target: Option<&Target>,
+    options: &WriteOptions,
     cancel: &Cancel,
 ) -> Result<Merged> {
     let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
     let (open, skipped) = open_all(inputs, store, &scratch)?;
-    check_alike(&open)?;
+    let split = match (unlike(&open), target) {
+        (None, _) => {
+            let file = scratch.path("merged.split");
+            let split = merge_alike(open, &file, options, cancel)?;
+            store.upload(&file, output)?;
+            split
+        }
+        (Some(_), Some(target)) => {
+            let written = rewrite::rewrite(open, target, options, cancel)?;
+            store.upload(&written.file, output)?;
+            written.info
+        }
+        (Some((left, right)), None) => {
+            let detail = format!("`{left}` and `{right}` are indexed differently");
+            return Err(EngineError::internal(detail));
+        }
+    };
+    Ok(Merged { split, skipped })
+}
+
+fn merge_alike(
+    open: Vec<OpenInput>,
+    file: &Path,
+    options: &WriteOptions,
+    cancel: &Cancel,
+) -> Result<SplitInfo> {
     let schema = open[0].index.schema();
     let merged = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
     let index = merge_segments(&open, &merged)?;
     let (sidecar, nulls) = fold::fold(&open, &index)?;
     drop(open);
-    let file = scratch.path("merged.split");
-    let split = pack_merged(&merged, sidecar, &nulls, &schema, &file)?;
-    store.upload(&file, output)?;
-    Ok(Merged { split, skipped })
+    pack_merged(&merged, sidecar, &nulls, &schema, file)
 }
 
 /// Opens every input; damage to one of them is no reason to give up on the others.
@@ -107,16 +118,14 @@ fn open_all(
     }
 }
 
-/// Whether the segments can be merged as they are.
-fn check_alike(open: &[OpenInput]) -> Result<()> {
+/// Two inputs whose segments cannot be merged as they are, if there are any.
+fn unlike(open: &[OpenInput]) -> Option<(String, String)> {
     let schema = open[0].index.schema();
-    let other = open.iter().find(|input| input.index.schema() != schema);
-    if other.is_none() && fold::are_alike(open) {
-        return Ok(());
-    }
-    let other = other.unwrap_or(&open[open.len() - 1]);
-    let detail = format!("`{}` and `{}` are indexed differently", open[0].path, other.path);
-    Err(EngineError::internal(detail))
+    let alike = |input: &&OpenInput| {
+        input.index.schema() == schema && fold::have_one_meaning(&open[0], input)
+    };
+    let other = open.iter().find(|input| !alike(input))?;
+    Some((open[0].path.clone(), other.path.clone()))
 }
 
 fn merge_segments(open: &[OpenInput], target: &Scratch) -> Result<Index> {

@@ -56,7 +56,7 @@ fn open(store: &Store, path: &str) -> Result<Opened> {
 }
 
 fn merge_all(store: &Store, inputs: &[MergeInput]) -> Result<Merged> {
-    merge(inputs, store, "merged.split", &MergeOptions::default(), &Cancel::default())
+    merge(inputs, store, "merged.split", None, &WriteOptions::default(), &Cancel::default())
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn an_asked_stop_ends_a_merge() -> Result<()> {
     write(&store, "a", 0..10)?;
     let cancel = Cancel::default();
     cancel.ask();
-    let stopped = merge(&[input("a", &[])], &store, "x", &MergeOptions::default(), &cancel);
+    let stopped = merge(&[input("a", &[])], &store, "x", None, &WriteOptions::default(), &cancel);
     assert!(matches!(stopped, Err(EngineError::Interrupted)), "{stopped:?}");
     Ok(())
 }
@@ -113,5 +113,26 @@ fn every_row_may_be_deleted() -> Result<()> {
     write(&store, "a", 0..3)?;
     let merged = merge_all(&store, &[input("a", &[0, 1, 2])])?;
     assert_eq!(merged.split.num_records, 0);
+    Ok(())
+}
+
+#[test]
+fn splits_of_different_layouts_are_written_again() -> Result<()> {
+    let store = Store::open("memory:///merge-layouts", "")?;
+    write(&store, "a", 0..10)?;
+    let lean = WriteOptions { layout: crate::split::Layout::Lean, ..WriteOptions::default() };
+    let batch = rows(10..20);
+    let mut writer = SplitWriter::new(batch.schema(), vec![], lean)?;
+    writer.write(&batch)?;
+    store.upload(&writer.finish()?.file, "b")?;
+    let inputs = [input("a", &[0, 1]), input("b", &[9])];
+    assert!(matches!(merge_all(&store, &inputs), Err(EngineError::Internal { .. })));
+    let target = Target { schema: batch.schema(), fields: vec![] };
+    let (options, cancel) = (WriteOptions::default(), Cancel::default());
+    let merged = merge(&inputs, &store, "merged.split", Some(&target), &options, &cancel)?;
+    assert_eq!(merged.split.num_records, 17);
+    let opened = open(&store, "merged.split")?;
+    let ids: Vec<Option<i64>> = (2..19).map(|i| (i % 5 != 0).then_some(i)).collect();
+    assert_eq!(opened.ids, ids);
     Ok(())
 }

@@ -113,13 +113,23 @@ fn encoding(name: &str, data_type: &DataType, role: Role) -> Result<Encoding> {
 }
 
 /// What the values of a batch ask of their field.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     /// Some date does not fit 64 bits of nanoseconds.
     pub beyond_dates: bool,
     pub overlong: bool,
-    /// Exact texts of values that do not survive parsing and rendering; null elsewhere.
-    pub source: Option<StringArray>,
+    /// Some text does not survive parsing and rendering.
+    pub inexact: bool,
+}
+
+impl Facts {
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            beyond_dates: self.beyond_dates || other.beyond_dates,
+            overlong: self.overlong || other.overlong,
+            inexact: self.inexact || other.inexact,
+        }
+    }
 }
 
 /// The values of a column in one batch, ready to be bound to a field.
@@ -129,6 +139,8 @@ pub struct Prepared {
     pub nulls: Option<NullBuffer>,
     pub null_count: usize,
     pub facts: Facts,
+    /// Exact texts of the values that are inexact otherwise; null elsewhere.
+    pub source: Option<StringArray>,
     pub bounds: Bounds,
 }
 
@@ -137,6 +149,7 @@ pub fn prepare(column: &Column, array: &ArrayRef) -> Result<Prepared> {
     let array = &plain(array)?;
     let mut facts = Facts::default();
     let mut bounds = Bounds::None;
+    let mut source = None;
     let wants_bounds = column.has_bounds();
     let cells = match column.preferred {
         Encoding::Null => None,
@@ -173,8 +186,16 @@ pub fn prepare(column: &Column, array: &ArrayRef) -> Result<Prepared> {
             facts.overlong = longest(&cells) > LONGEST_TERM;
             Some(cells)
         }
-        Encoding::Json => Some(Cells::Json(json(column, array, &mut facts)?)),
-        Encoding::Ip => Some(Cells::Ip(addresses(column, array, &mut facts)?)),
+        Encoding::Json => {
+            let values;
+            (values, source) = json(column, array, &mut facts)?;
+            Some(Cells::Json(values))
+        }
+        Encoding::Ip => {
+            let values;
+            (values, source) = addresses(column, array)?;
+            Some(Cells::Ip(values))
+        }
         Encoding::Struct | Encoding::List | Encoding::Map => {
             let node = node(&column.name, array)?;
             facts.overlong = node.longest() > LONGEST_JSON_TERM;
@@ -184,12 +205,14 @@ pub fn prepare(column: &Column, array: &ArrayRef) -> Result<Prepared> {
             return Err(EngineError::internal("a fallback encoding cannot be preferred"));
         }
     };
+    facts.inexact = source.is_some();
     if !wants_bounds {
         bounds = Bounds::None;
     }
     let nulls = array.logical_nulls();
     let null_count = nulls.as_ref().map_or(0, NullBuffer::null_count);
-    Ok(Prepared { cells, nulls: nulls.filter(|_| null_count > 0), null_count, facts, bounds })
+    let nulls = nulls.filter(|_| null_count > 0);
+    Ok(Prepared { cells, nulls, null_count, facts, source, bounds })
 }
 
 /// Without dictionary or run encoding.
@@ -277,11 +300,11 @@ fn object(column: &Column, node: crate::write::nested::Node) -> Cells {
     }
 }
 
-/// Parses each text; those that are rendered differently are kept in `facts.source`.
-fn json(column: &Column, array: &ArrayRef, facts: &mut Facts) -> Result<Vec<Json>> {
-    let array = large_texts(array)?;
-    let mut rendered = String::new();
-    convert(&array, facts, |text| {
+/// Values of parsed texts, and the texts that rendering does not give back.
+type Parsed<T> = (Vec<T>, Option<StringArray>);
+
+fn json(column: &Column, array: &ArrayRef, facts: &mut Facts) -> Result<Parsed<Json>> {
+    convert(&large_texts(array)?, |text| {
         let value: Json = serde_json::from_str(text).map_err(|error| {
             EngineError::bad_value(
                 &column.name,
@@ -292,16 +315,14 @@ fn json(column: &Column, array: &ArrayRef, facts: &mut Facts) -> Result<Vec<Json
             let detail = format!("`{}` is not a JSON object", excerpt(text));
             return Err(EngineError::bad_value(&column.name, detail));
         }
-        rendered.clear();
-        rendered.push_str(&value.to_string());
-        let longer = text.len() > LONGEST_JSON_TERM;
-        Ok((value, rendered == text, longer))
+        facts.overlong |= text.len() > LONGEST_JSON_TERM;
+        let rendered = value.to_string();
+        Ok((value, rendered == text))
     })
 }
 
-fn addresses(column: &Column, array: &ArrayRef, facts: &mut Facts) -> Result<Vec<Ipv6Addr>> {
-    let array = large_texts(array)?;
-    convert(&array, facts, |text| {
+fn addresses(column: &Column, array: &ArrayRef) -> Result<Parsed<Ipv6Addr>> {
+    convert(&large_texts(array)?, |text| {
         let parsed: IpAddr = text.parse().map_err(|_| {
             let detail = format!("`{}` is not an IP address", excerpt(text));
             EngineError::bad_value(&column.name, detail)
@@ -310,7 +331,7 @@ fn addresses(column: &Column, array: &ArrayRef, facts: &mut Facts) -> Result<Vec
             IpAddr::V4(address) => address.to_ipv6_mapped(),
             IpAddr::V6(address) => address,
         };
-        Ok((address, render_address(address) == text, false))
+        Ok((address, render_address(address) == text))
     })
 }
 
@@ -319,13 +340,11 @@ pub fn render_address(address: Ipv6Addr) -> String {
     address.to_ipv4_mapped().map_or_else(|| address.to_string(), |address| address.to_string())
 }
 
-/// Converts texts one by one; `parse` returns the value, whether rendering it gives the text back, and
-/// whether it is long.
+/// Converts texts one by one; `parse` returns the value and whether rendering it gives the text back.
 fn convert<T: Placeholder>(
     array: &LargeStringArray,
-    facts: &mut Facts,
-    mut parse: impl FnMut(&str) -> Result<(T, bool, bool)>,
-) -> Result<Vec<T>> {
+    mut parse: impl FnMut(&str) -> Result<(T, bool)>,
+) -> Result<Parsed<T>> {
     let mut kept: Vec<Option<&str>> = Vec::new();
     let mut values = Vec::with_capacity(array.len());
     for (row, text) in array.iter().enumerate() {
@@ -333,18 +352,15 @@ fn convert<T: Placeholder>(
             values.push(T::placeholder());
             continue;
         };
-        let (value, exact, long) = parse(text)?;
+        let (value, exact) = parse(text)?;
         values.push(value);
-        facts.overlong |= long;
         if !exact {
             kept.resize(array.len(), None);
             kept[row] = Some(text);
         }
     }
-    if !kept.is_empty() {
-        facts.source = Some(kept.into_iter().collect());
-    }
-    Ok(values)
+    let source = (!kept.is_empty()).then(|| kept.into_iter().collect());
+    Ok((values, source))
 }
 
 /// What stands in a row without a value; never read.

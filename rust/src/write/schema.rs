@@ -48,7 +48,7 @@ impl FieldPlan {
             fast,
             stored,
             indexed: indexed && spec.indexed != Some(false),
-            source: facts.source.as_ref().map(|_| format!("{SOURCE_PREFIX}{}", column.name)),
+            source: facts.inexact.then(|| format!("{SOURCE_PREFIX}{}", column.name)),
         }
     }
 
@@ -60,7 +60,7 @@ impl FieldPlan {
         };
         encoded
             && (self.stored || !self.fast || !facts.overlong)
-            && (self.source.is_some() || facts.source.is_none())
+            && (self.source.is_some() || !facts.inexact)
     }
 }
 

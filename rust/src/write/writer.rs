@@ -76,6 +76,8 @@ impl SplitInfo {
 pub struct SplitWriter {
     arrow: SchemaRef,
     columns: Vec<Column>,
+    /// What values are to come, whatever the first batch holds.
+    expected: Vec<Facts>,
     options: WriteOptions,
     cancel: Cancel,
     open: Option<OpenSplit>,
@@ -119,7 +121,17 @@ impl SplitWriter {
             column.spec.tokenizer("default")?;
         }
         let cancel = Cancel::default();
-        Ok(Self { arrow, columns, options, cancel, open: None, waiting: None })
+        let expected = vec![Facts::default(); columns.len()];
+        Ok(Self { arrow, columns, expected, options, cancel, open: None, waiting: None })
+    }
+
+    /// Says what values of a column are to come, so that its encoding will hold them.
+    pub fn expect(&mut self, column: &str, facts: &Facts) {
+        for (known, expected) in self.columns.iter().zip(&mut self.expected) {
+            if known.name == column {
+                *expected = expected.and(*facts);
+            }
+        }
     }
 
     /// Stops finishing when asked.
@@ -174,7 +186,8 @@ impl SplitWriter {
             return Ok(());
         }
         if self.open.is_none() {
-            let facts = prepared.iter().map(|prepared| &prepared.facts);
+            let found = prepared.iter().map(|prepared| prepared.facts);
+            let facts = found.zip(&self.expected).map(|(found, known)| found.and(*known));
             self.open = Some(OpenSplit::create(&self.columns, facts, &self.options, &self.cancel)?);
         }
         let open = self.open.as_mut().ok_or_else(|| EngineError::internal("no open split"))?;
@@ -203,8 +216,8 @@ impl SplitWriter {
         let open = match self.open.take() {
             Some(open) => open,
             None => {
-                let facts = vec![Facts::default(); self.columns.len()];
-                OpenSplit::create(&self.columns, facts.iter(), &self.options, &self.cancel)?
+                let facts = self.expected.iter().copied();
+                OpenSplit::create(&self.columns, facts, &self.options, &self.cancel)?
             }
         };
         open.finish(&self.columns, &self.options, &self.cancel)
@@ -283,16 +296,16 @@ impl OpenSegment {
 }
 
 impl OpenSplit {
-    fn create<'a>(
+    fn create(
         columns: &[Column],
-        facts: impl Iterator<Item = &'a Facts>,
+        facts: impl Iterator<Item = Facts>,
         options: &WriteOptions,
         cancel: &Cancel,
     ) -> Result<Self> {
         let plans: Vec<FieldPlan> = columns
             .iter()
             .zip(facts)
-            .map(|(column, facts)| FieldPlan::new(column, options.layout, facts))
+            .map(|(column, facts)| FieldPlan::new(column, options.layout, &facts))
             .collect();
         let schema = schema::build(columns, &plans)?;
         let settings = IndexSettings {
@@ -340,7 +353,7 @@ impl OpenSplit {
                 other => other,
             };
             bound.push(BoundColumn { field, cells, nulls: prepared.nulls });
-            if let (Some(name), Some(texts)) = (&plan.source, prepared.facts.source) {
+            if let (Some(name), Some(texts)) = (&plan.source, prepared.source) {
                 let field = self.schema.get_field(name)?;
                 let nulls = texts.nulls().cloned();
                 sources.push(BoundColumn { field, cells: Cells::Text(texts), nulls });

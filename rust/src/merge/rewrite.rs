@@ -1,0 +1,80 @@
+//! Splits that are indexed differently, read row by row and written again as one.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+
+use crate::cancel::Cancel;
+use crate::error::{At, Result};
+use crate::merge::input::OpenInput;
+use crate::open::Split;
+use crate::query::Node;
+use crate::search::{Options, search};
+use crate::split::Encoding;
+use crate::write::{Facts, FieldSpec, FinishedSplit, SplitWriter, WriteOptions};
+
+/// How the table says its splits are written.
+pub struct Target {
+    pub schema: SchemaRef,
+    pub fields: Vec<FieldSpec>,
+}
+
+/// Writes the rows of all inputs, in order and without the deleted ones.
+pub fn rewrite(
+    open: Vec<OpenInput>,
+    target: &Target,
+    options: &WriteOptions,
+    cancel: &Cancel,
+) -> Result<FinishedSplit> {
+    let mut writer =
+        SplitWriter::new(target.schema.clone(), target.fields.clone(), options.clone())?;
+    for field in target.schema.fields() {
+        writer.expect(field.name(), &known_facts(&open, field.name()));
+    }
+    for input in open {
+        let path = input.path.clone();
+        copy_rows(input, target, &mut writer, cancel).at(&path)?;
+    }
+    writer.finish()
+}
+
+fn copy_rows(
+    input: OpenInput,
+    target: &Target,
+    writer: &mut SplitWriter,
+    cancel: &Cancel,
+) -> Result<()> {
+    let mut deleted = Vec::new();
+    input.deleted.serialize_into(&mut deleted)?;
+    let split = Split::from_directory(
+        input.directory,
+        &input.path,
+        Some(&deleted),
+        Some(target.schema.as_ref()),
+    )?;
+    let all = Node::parse(r#"{"type":"all"}"#)?;
+    let rows = search(&Arc::new(split), &all, target.schema.clone(), &Options::parse("")?)?;
+    for batch in rows {
+        cancel.check()?;
+        writer.write(&batch?)?;
+    }
+    Ok(())
+}
+
+/// What the inputs say about the values of a column before they are read: the encoding is decided by
+/// the first batch, and must hold the others, too.
+fn known_facts(open: &[OpenInput], column: &str) -> Facts {
+    let mut facts = Facts::default();
+    for input in open {
+        let Some(sidecar) = &input.sidecar else {
+            // others' splits do not say how long their texts are
+            facts.overlong = true;
+            continue;
+        };
+        let Some(column) = sidecar.column(column) else { continue };
+        facts.overlong |= column.overlong;
+        facts.inexact |= column.source.is_some();
+        facts.beyond_dates |= matches!(column.encoding, Encoding::DaysI64 | Encoding::MicrosI64);
+    }
+    facts
+}
