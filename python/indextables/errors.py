@@ -485,6 +485,12 @@ CODES: dict[str, Code] = {
         "write it as `2026-01-31 12:00:00` or `2026-01-31T12:00:00+01:00`",
         "22007",
     ),
+    "TIMESTAMP_NOT_AVAILABLE": Code(
+        InvalidError,
+        "`{path}` cannot be read as of {timestamp}; the oldest version left is of {first}",
+        "older versions are removed by retention; choose a later time",
+        "22023",
+    ),
     "TOO_MANY_BUCKETS": Code(
         UnsupportedError,
         "a partition cannot have more than {limit} buckets",

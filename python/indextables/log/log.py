@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings
-from indextables.errors import TableNotFoundError, error
-from indextables.log import protocol
-from indextables.log.actions import Metadata
+from indextables.errors import IndexTablesError, TableNotFoundError, error
+from indextables.log import compaction, protocol
+from indextables.log.actions import Metadata, Protocol
+from indextables.log.checkpoints import Checkpoint, CheckpointWriter
+from indextables.log.cleaning import Cleaned, clean
 from indextables.log.clock import Clock
 from indextables.log.committing import Committer
+from indextables.log.history import HistoryEntry, history, version_at
 from indextables.log.manifests import ManifestCache
 from indextables.log.reading import Reader
+from indextables.log.retention import Policy
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Committed, Operation, Transaction
 from indextables.model.types import Struct, render_schema
 from indextables.storage import Store
+
+_log = logging.getLogger("indextables.log")
 
 
 class Log:
@@ -32,8 +38,9 @@ class Log:
         self._cached = settings.get(keys.CACHE_ENABLED)
         self.reader = Reader(store, settings, ManifestCache() if self._cached else None)
         self._committer = Committer(self.reader, settings, self.clock, self.snapshot)
+        self._checkpoints = CheckpointWriter(self.reader, settings, self.clock)
         self._held: Snapshot | None = None
-        self._looked_at = 0.0
+        self._looked_at_ms = 0
         self._lock = threading.Lock()
 
     def exists(self) -> bool:
@@ -44,13 +51,15 @@ class Log:
             return False
         return True
 
-    def snapshot(self, version: int | None = None) -> Snapshot:
-        """The table at a version, by default the newest one there is."""
+    def snapshot(self, version: int | None = None, timestamp_ms: int | None = None) -> Snapshot:
+        """The table at a version or a point in time, by default the newest one there is."""
+        if timestamp_ms is not None:
+            version = version_at(self.reader, timestamp_ms)
         if version is not None:
             held = self._held
-            return (
-                held if held is not None and held.version == version else self.reader.load(version)
-            )
+            if held is not None and held.version == version:
+                return held
+            return self.reader.load(version)
         with self._lock:
             if self._held is None or not self._cached:
                 found = self.reader.load()
@@ -68,6 +77,10 @@ class Log:
         features: frozenset[str] = frozenset(),
     ) -> Committed:
         """Make the table: version 0 holds protocol and metadata."""
+        for column in partition_columns:
+            if schema.get(column) is None:
+                available = ", ".join(schema.names)
+                raise error("PARTITION_COLUMN_UNKNOWN", column=column, available=available)
         metadata = Metadata(
             id=str(uuid.uuid4()),
             schema_string=render_schema(schema),
@@ -76,10 +89,6 @@ class Log:
             created_time=self.clock.now_ms(),
         )
         needs = protocol.raised(protocol.NEW_TABLE, features) if features else protocol.NEW_TABLE
-        for column in partition_columns:
-            if schema.get(column) is None:
-                available = ", ".join(schema.names)
-                raise error("PARTITION_COLUMN_UNKNOWN", column=column, available=available)
         done = self._committer.create(Transaction(Operation.CREATE, -1, (needs, metadata)))
         return self._held_by(done)
 
@@ -90,7 +99,86 @@ class Log:
         the store did not answer; the change may or may not be there.
         """
         newest = self.snapshot()
-        return self._held_by(self._committer.commit(transaction, newest))
+        done = self._held_by(self._committer.commit(transaction, newest))
+        if not done.skipped:
+            self._maintain(transaction, done.snapshot)
+        return done
+
+    def _maintain(self, transaction: Transaction, snapshot: Snapshot) -> None:
+        """Checkpoint and clean where it is due; the commit stands, whatever becomes of this."""
+        reason = self._reason_to_compact(transaction)
+        if reason is None and not self._is_due(snapshot):
+            return
+        try:
+            self.checkpoint(compact=reason, snapshot=snapshot)
+            self.clean()
+        except IndexTablesError as cause:
+            _log.warning("no checkpoint of version %d: %s", snapshot.version, cause)
+
+    def _reason_to_compact(self, transaction: Transaction) -> str | None:
+        if not self.settings.get(keys.CHECKPOINT_ENABLED):
+            return None
+        if transaction.operation == Operation.RESTORE:
+            return "paths may have come back, which other readers miss in version files"
+        merged = transaction.operation == Operation.MERGE_SPLITS
+        return (
+            "splits were merged" if merged and self.settings.get(keys.COMPACT_AFTER_MERGE) else None
+        )
+
+    def _is_due(self, snapshot: Snapshot) -> bool:
+        interval = self.settings.get(keys.CHECKPOINT_INTERVAL)
+        if not self.settings.get(keys.CHECKPOINT_ENABLED) or interval == 0:
+            return False
+        # a writer that died before its checkpoint leaves it to a later one
+        return (
+            snapshot.version % interval == 0
+            or snapshot.version - snapshot.base_version > 2 * interval
+        )
+
+    def checkpoint(
+        self, *, compact: str | None = None, snapshot: Snapshot | None = None
+    ) -> Checkpoint:
+        """Write a checkpoint of the newest version; with a reason to compact, a compact one.
+
+        Tables of older protocols are upgraded first. A compact state where an uncompact one stands
+        already gets a version of its own, because states never change.
+        """
+        at = snapshot or self.snapshot()
+        protocol.check_writable(at.protocol, at.path)
+        if self.settings.get(keys.STATE_FORMAT) == "avro":
+            upgraded = protocol.upgraded(at.protocol)
+            if upgraded != at.protocol:
+                at = self._note(at, (upgraded,))
+        if compact is not None and self._stands_uncompact(at):
+            at = self._note(at, ())
+        done = self._checkpoints.write(at, compact=compact)
+        with self._lock:
+            held = self._held
+            if held is not None and held.version == at.version:
+                self._held = self.reader.load(at.version)
+        return done
+
+    def _note(self, at: Snapshot, actions: tuple[Protocol, ...]) -> Snapshot:
+        transaction = Transaction(Operation.CHECKPOINT, at.version, actions)
+        return self._held_by(self._committer.commit(transaction, at)).snapshot
+
+    def _stands_uncompact(self, at: Snapshot) -> bool:
+        if self.reader.newest_state(at.version) != at.version:
+            return False
+        state = self.reader.state(at.version)
+        limits = compaction.Limits.of(self.settings)
+        step = compaction.entries_per_manifest(state.num_files, bool(at.partition_columns), limits)
+        packed = max(1, -(-state.num_files // step))
+        return bool(compaction.dead_entries(state)) or len(state.manifests) > packed
+
+    def clean(self, policy: Policy | None = None, *, dry_run: bool = False) -> Cleaned:
+        """Delete the log files that retention lets go."""
+        policy = policy or Policy.of(self.settings)
+        return clean(self.reader, policy, self.clock.now_ms(), dry_run=dry_run)
+
+    def history(self, limit: int | None = None) -> Iterator[HistoryEntry]:
+        """The versions there are, newest first."""
+        return history(self.reader, limit)
 
     def _held_by(self, done: Committed) -> Committed:
         with self._lock:
@@ -100,12 +188,16 @@ class Log:
     def _hold(self, snapshot: Snapshot) -> Snapshot:
         if self._held is None or snapshot.version >= self._held.version:
             self._held = snapshot
-            self._looked_at = time.monotonic()
+            self._looked_at_ms = self.clock.now_ms()
         return self._held
 
     def _is_fresh(self) -> bool:
+        ttl = self.settings.get(keys.CACHE_TTL_MS)
         seconds = self.settings.get(keys.CACHE_EXPIRATION_SECONDS)
-        return seconds is not None and time.monotonic() - self._looked_at < seconds
+        if ttl is None and seconds is None:
+            return False
+        limit = ttl if ttl is not None else seconds * 1000 if seconds is not None else 0
+        return self.clock.now_ms() - self._looked_at_ms < limit
 
     def invalidate(self) -> None:
         """Forget what was read."""

@@ -65,8 +65,11 @@ class Listing:
     @property
     def bases(self) -> tuple[int, ...]:
         """Versions from which replay can start, ascending."""
-        start = (-1,) if self.versions[:1] == (0,) else ()
-        return (*start, *sorted({*self.checkpoints, *self.states}))
+        kept = {*self.checkpoints, *self.states}
+        if self.versions[:1] != (0,):
+            return tuple(sorted(kept))
+        # some writers number a later state 0: the first version speaks for itself
+        return (-1, *sorted(kept - {0}))
 
     @property
     def earliest(self) -> int | None:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.log.state import PartitionBounds
+from indextables.model.types import DataType, Struct
+
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 # what Hive and Spark escape in a folder name
@@ -54,3 +60,55 @@ def parse_folder(path: str) -> dict[str, str]:
         if separator:
             values[unescape(name)] = unescape(value)
     return without_nulls(values)
+
+
+def column(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """The texts of a partition column, null where it has no value."""
+    return pc.map_lookup(table["partitionValues"], pa.scalar(name), "first")
+
+
+def typed(texts: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray | None:
+    """Texts as values of the column's type, in that type's order; None where one does not parse."""
+    wanted = data_type.to_arrow()
+    if pa.types.is_string(wanted):
+        return texts
+    try:
+        return pc.cast(texts, wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def bounds(table: pa.Table, schema: Struct, columns: Sequence[str]) -> dict[str, PartitionBounds]:
+    """Smallest and largest value of each partition column, compared as its type; {} without any.
+
+    A column with a null or with a text that does not parse has no bounds: it may hold anything.
+    """
+    found = {}
+    for name in columns:
+        field = schema.get(name)
+        texts = column(table, name)
+        values = typed(texts, field.type) if field is not None else None
+        if values is None or texts.null_count or not len(texts):
+            continue
+        if pa.types.is_floating(values.type) and pc.any(pc.is_nan(values)).as_py():
+            continue
+        lowest, highest = pc.min_max(values).values()
+        found[name] = PartitionBounds(
+            texts[pc.index(values, lowest).as_py()].as_py(),
+            texts[pc.index(values, highest).as_py()].as_py(),
+        )
+    return found
+
+
+def sorted_by_partition(table: pa.Table, schema: Struct, columns: Sequence[str]) -> pa.Table:
+    """The entries with those of one partition next to each other."""
+    keys = {}
+    for number, name in enumerate(columns):
+        texts = column(table, name)
+        field = schema.get(name)
+        values = typed(texts, field.type) if field is not None else None
+        keys[f"k{number}"] = texts if values is None else values
+    if not keys:
+        return table
+    order = pc.sort_indices(pa.table(keys), [(key, "ascending") for key in keys])
+    return table.take(order)

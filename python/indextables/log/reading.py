@@ -27,8 +27,8 @@ class Reader:
 
     def __init__(self, store: Store, settings: Settings, cache: ManifestCache | None) -> None:
         self.store = store
-        self._parallelism = settings.get(keys.STATE_READ_PARALLELISM)
-        self.manifests = ManifestReader(store, self._parallelism, cache)
+        self._parallelism = settings.get(keys.MAX_CONCURRENT_READS)
+        self.manifests = ManifestReader(store, settings.get(keys.STATE_READ_PARALLELISM), cache)
 
     def pointer(self) -> Pointer | None:
         """What `_last_checkpoint` says; None when it is missing or damaged: it is only a hint."""
@@ -207,12 +207,18 @@ class Reader:
             raise error("FILE_CORRUPT", path=path, detail="no metaData up to this version")
         needs = change.protocol or protocol.OLDEST
         protocol.check_readable(needs, self.store.url)
-        timestamp = last.timestamp or self._file_time(last.version)
+        timestamp = last.timestamp or self.file_time(last.version)
         return Snapshot(
             self.store.url, last.version, timestamp, needs, change.metadata, change, base
         )
 
-    def _file_time(self, version: int) -> int:
+    def newest_state(self, version: int) -> int | None:
+        """The newest state that is not newer than a version."""
+        states = names.parse_names(self.store.children(names.FOLDER, "state-v", "state-w")).states
+        return max((each for each in states if each <= version), default=None)
+
+    def file_time(self, version: int) -> int:
+        """When a version file was written, by the store's word."""
         meta = self.store.head(names.version_file(version))
         return 0 if meta is None else meta.modified_ms
 

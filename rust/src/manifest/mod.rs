@@ -1,1 +1,56 @@
-//! Avro manifests of the log as Arrow batches.
+//! Avro manifests of the log: entries as Arrow batches, states as JSON.
+//!
+//! The records are decoded by hand, straight into Arrow buffers: a general decoder takes several times
+//! as long for the many small texts of an entry, and opening a table is made of little else.
+
+mod columns;
+mod container;
+mod cursor;
+mod decode;
+mod encode;
+mod entry;
+mod schema;
+pub mod state;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow::array::RecordBatch;
+
+pub use container::Codec;
+pub use decode::arrow_schema;
+pub use encode::encode;
+
+use crate::error::{At, EngineError, Result};
+
+/// Decodes manifests on several threads; each is named for errors.
+pub fn decode_all(files: &[(String, &[u8])], threads: usize) -> Result<Vec<RecordBatch>> {
+    let read = |(name, data): &(String, &[u8])| decode::decode(data).at(name);
+    let threads = threads.min(files.len());
+    if threads <= 1 {
+        return files.iter().map(read).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<Option<Result<RecordBatch>>>> =
+        Mutex::new(files.iter().map(|_| None).collect());
+    let panicked = || EngineError::internal("a thread that decodes manifests panicked");
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(file) = files.get(at) else { break };
+                    let batch = read(file);
+                    if let Ok(mut done) = done.lock() {
+                        done[at] = Some(batch);
+                    }
+                }
+            });
+        }
+    });
+    done.into_inner()
+        .map_err(|_| panicked())?
+        .into_iter()
+        .map(|batch| batch.unwrap_or_else(|| Err(panicked())))
+        .collect()
+}

@@ -1,0 +1,102 @@
+"""Deleting the files of a log that retention lets go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from indextables.log import names, retention
+from indextables.log.reading import Reader
+from indextables.log.retention import Expired, LogFiles, Policy
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What was deleted, or would be: paths by kind."""
+
+    versions: tuple[str, ...]
+    checkpoints: tuple[str, ...]
+    states: tuple[str, ...]
+    manifests: tuple[str, ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.versions, *self.checkpoints, *self.states, *self.manifests)
+
+
+def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False) -> Cleaned:
+    """Delete what is expired: version files, checkpoints, states, then manifests nobody lists.
+
+    States go newest first and their manifests last, so that whatever is left after a crash can
+    still be read or is listed by nothing.
+    """
+    listed = {meta.path: meta.modified_ms for meta in reader.store.list(names.FOLDER)}
+    files = _by_kind(listed, reader)
+    gone = retention.expired(files, policy, now_ms)
+    kept = [version for version in files.states if version not in gone.states]
+    manifests = {p: t for p, t in listed.items() if p.startswith(names.MANIFESTS + "/")}
+    manifests |= {p: t for p, t in listed.items() if _is_legacy_manifest(p, gone)}
+    found = retention.orphans(manifests, _referenced(reader, kept), policy, now_ms)
+    if not dry_run and found:
+        # a state written meanwhile may list what was listed by nobody
+        newer = [v for v in reader.listing().states if v not in files.states]
+        found = retention.orphans(manifests, _referenced(reader, [*kept, *newer]), policy, now_ms)
+    cleaned = Cleaned(
+        tuple(names.version_file(version) for version in gone.versions),
+        tuple(_checkpoint_paths(listed, gone)),
+        tuple(_state_paths(listed, gone)),
+        tuple(found),
+    )
+    if not dry_run:
+        reader.store.delete(cleaned.paths)
+    return cleaned
+
+
+def _by_kind(listed: dict[str, int], reader: Reader) -> LogFiles:
+    folder = names.FOLDER + "/"
+    tops = names.parse_names(path[len(folder) :].split("/")[0] for path in listed)
+    states = {}
+    for version in tops.states:
+        path = names.state_file(version)
+        changed = listed.get(path, listed.get(path.removesuffix("avro") + "json"))
+        if changed is not None:
+            states[version] = changed
+    pointer = reader.pointer()
+    return LogFiles(
+        {version: listed[names.version_file(version)] for version in tops.versions},
+        {version: listed[names.checkpoint_file(version)] for version in tops.checkpoints},
+        states,
+        None if pointer is None else pointer.version,
+    )
+
+
+def _referenced(reader: Reader, versions: list[int]) -> set[str]:
+    return {
+        names.manifest_path(info.path, version)
+        for version in versions
+        for info in reader.state(version).manifests
+    }
+
+
+def _state_paths(listed: dict[str, int], gone: Expired) -> Iterator[str]:
+    for version in reversed(gone.states):
+        path = names.state_file(version)
+        yield from (p for p in (path, path.removesuffix("avro") + "json") if p in listed)
+
+
+def _is_legacy_manifest(path: str, gone: Expired) -> bool:
+    """Whether this is a manifest inside the folder of a state that goes."""
+    return any(
+        path.startswith(f"{names.FOLDER}/{names.state_name(version)}/manifest")
+        for version in gone.states
+    )
+
+
+def _checkpoint_paths(listed: dict[str, int], gone: Expired) -> Iterator[str]:
+    folder = names.FOLDER + "/"
+    for version in gone.checkpoints:
+        yield names.checkpoint_file(version)
+    for path in listed:
+        if names.part_version(path[len(folder) :]) in gone.checkpoints:
+            yield path

@@ -1,0 +1,120 @@
+"""What happened to a table, and when: from commitInfo, or from the age of files without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from indextables.errors import error
+from indextables.log import names
+from indextables.log.reading import Reader
+from indextables.log.replay import Commit
+
+_MILLIS_FROM = (
+    100_000_000_000  # larger numbers are milliseconds: as seconds they are beyond year 5000
+)
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One version of the table."""
+
+    version: int
+    timestamp_ms: int
+    operation: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    engine_info: str | None = None
+    read_version: int | None = None
+    is_blind_append: bool | None = None
+    user_metadata: str | None = None
+
+
+def history(reader: Reader, limit: int | None = None) -> Iterator[HistoryEntry]:
+    """The versions there are, newest first."""
+    listing = reader.listing()
+    if listing.latest is None:
+        raise error("TABLE_NOT_FOUND", path=reader.store.url)
+    found = sorted({*listing.versions, *listing.states}, reverse=True)
+    for version in found[:limit]:
+        entry = entry_of(reader, version, known=version in listing.versions)
+        if entry is not None:
+            yield entry
+
+
+def entry_of(reader: Reader, version: int, *, known: bool = True) -> HistoryEntry | None:
+    """The entry of one version, if it is there; without a version file, the state's age."""
+    commit = reader.commit(version) if known else None
+    if commit is None:
+        meta = reader.store.head(names.state_file(version))
+        return None if meta is None else HistoryEntry(version, reader.state(version).created_at)
+    return _entry(commit, reader)
+
+
+def _entry(commit: Commit, reader: Reader) -> HistoryEntry:
+    info = commit.info
+    if info is None:
+        return HistoryEntry(commit.version, reader.file_time(commit.version))
+    return HistoryEntry(
+        commit.version,
+        info.timestamp,
+        info.operation,
+        info.parameters,
+        info.metrics,
+        info.engine_info,
+        info.read_version,
+        info.is_blind_append,
+        info.user_metadata,
+    )
+
+
+def version_at(reader: Reader, timestamp_ms: int) -> int:
+    """The newest version that was there at a time.
+
+    Commits of ours carry times that only rise, so halving the range finds it.
+    """
+    listing = reader.listing()
+    first, last = listing.earliest, listing.latest
+    if first is None or last is None:
+        raise error("TABLE_NOT_FOUND", path=reader.store.url)
+    versions = [v for v in sorted({*listing.versions, *listing.states}) if v >= first]
+    low, high = 0, len(versions)
+    while low < high:
+        middle = (low + high) // 2
+        entry = entry_of(reader, versions[middle], known=versions[middle] in listing.versions)
+        if entry is None or entry.timestamp_ms <= timestamp_ms:
+            low = middle + 1
+        else:
+            high = middle
+    if low == 0:
+        earliest = entry_of(reader, versions[0], known=versions[0] in listing.versions)
+        raise error(
+            "TIMESTAMP_NOT_AVAILABLE",
+            timestamp=_render(timestamp_ms),
+            path=reader.store.url,
+            first=_render(earliest.timestamp_ms if earliest else 0),
+        )
+    return versions[low - 1]
+
+
+def parse_timestamp(text: str) -> int:
+    """Milliseconds since 1970 from ISO text (UTC where it has no offset) or epoch (s or ms)."""
+    stripped = text.strip()
+    try:
+        number = float(stripped)
+    except ValueError:
+        pass
+    else:
+        return int(number if abs(number) >= _MILLIS_FROM else number * 1000)
+    try:
+        moment = datetime.fromisoformat(stripped)
+    except ValueError:
+        raise error("TIMESTAMP_INVALID", timestamp=text) from None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
+
+def _render(timestamp_ms: int) -> str:
+    return datetime.fromtimestamp(timestamp_ms / 1000, UTC).isoformat(timespec="milliseconds")

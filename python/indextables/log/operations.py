@@ -1,0 +1,165 @@
+"""The changes a table can go through, as transactions: what each removes, adds and relies on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from indextables.log import entries
+from indextables.log.actions import (
+    Action,
+    AddFile,
+    DeletionVector,
+    Metadata,
+    RemoveFile,
+    SkipFile,
+)
+from indextables.log.snapshot import Snapshot
+from indextables.log.transaction import Operation, Reads, Transaction
+
+
+def append(read: Snapshot, adds: Iterable[AddFile], **facts: Any) -> Transaction:
+    """More files. Relies on the schema only."""
+    return Transaction(Operation.APPEND, read.version, tuple(adds), **facts)
+
+
+def overwrite(
+    read: Snapshot,
+    adds: Iterable[AddFile],
+    metadata: Callable[[Metadata], Metadata] | None = None,
+    **facts: Any,
+) -> Transaction:
+    """These files instead of whatever is there at commit; perhaps with another schema."""
+    new = tuple(adds)
+
+    def rebuild(now: Snapshot) -> tuple[Action, ...]:
+        changed = () if metadata is None else (metadata(now.metadata),)
+        return (*changed, *removals(now.files()), *new)
+
+    return Transaction(Operation.OVERWRITE, read.version, rebuild=rebuild, **facts)
+
+
+def replace_matching(
+    read: Snapshot, adds: Iterable[AddFile], matching: Callable[[Snapshot], pa.Table], **facts: Any
+) -> Transaction:
+    """These files instead of those that match at commit (whole files, such as partitions)."""
+    new = tuple(adds)
+
+    def rebuild(now: Snapshot) -> tuple[Action, ...]:
+        return (*removals(matching(now)), *new)
+
+    return Transaction(Operation.REPLACE_WHERE, read.version, rebuild=rebuild, **facts)
+
+
+def drop_matching(
+    read: Snapshot, matching: Callable[[Snapshot], pa.Table], **facts: Any
+) -> Transaction:
+    """Without the files that match at commit (whole partitions)."""
+
+    def rebuild(now: Snapshot) -> tuple[Action, ...]:
+        return removals(matching(now))
+
+    return Transaction(Operation.DROP_PARTITIONS, read.version, rebuild=rebuild, **facts)
+
+
+def change_rows(
+    operation: Operation,
+    read: Snapshot,
+    vectors: Mapping[str, DeletionVector],
+    *,
+    removes: Iterable[str] = (),
+    adds: Iterable[AddFile] = (),
+    reads: Reads | None = None,
+    **facts: Any,
+) -> Transaction:
+    """Rows deleted (new vectors of splits), splits left without rows, rows added.
+
+    Each split named must be as it was read, or the commit is refused. `reads` makes it refuse also
+    when files came or went that matter to it.
+    """
+    gone = tuple(removes)
+    rows = touched(read, [*vectors, *gone])
+    actions: list[Action] = [*removals(rows)]
+    actions += [
+        replace(add, deletion_vector=vectors[add.path], data_change=True)
+        for add in entries.to_adds(rows)
+        if add.path in vectors
+    ]
+    return Transaction(operation, read.version, (*actions, *adds), reads=reads, **facts)
+
+
+def merge_splits(
+    read: Snapshot,
+    sources: Iterable[str],
+    merged: Iterable[AddFile],
+    skips: Iterable[SkipFile] = (),
+    **facts: Any,
+) -> Transaction:
+    """Several splits become fewer with the same rows; those that could not be read are noted."""
+    gone = removals(touched(read, list(sources)), data_change=False)
+    kept = tuple(replace(add, data_change=False) for add in merged)
+    return Transaction(Operation.MERGE_SPLITS, read.version, (*gone, *kept, *skips), **facts)
+
+
+def note_skips(read: Snapshot, skips: Iterable[SkipFile], **facts: Any) -> Transaction:
+    """Splits to leave alone for a while."""
+    return Transaction(Operation.SKIP, read.version, tuple(skips), **facts)
+
+
+def change_metadata(
+    read: Snapshot, change: Callable[[Metadata], Metadata], **facts: Any
+) -> Transaction:
+    """Another schema or configuration, made from what is there at commit."""
+
+    def rebuild(now: Snapshot) -> tuple[Action, ...]:
+        return (change(now.metadata),)
+
+    return Transaction(Operation.CHANGE_METADATA, read.version, rebuild=rebuild, **facts)
+
+
+def restore(read: Snapshot, target: Snapshot, **facts: Any) -> Transaction:
+    """The files and metadata of an older version, as a new version."""
+
+    def rebuild(now: Snapshot) -> tuple[Action, ...]:
+        here = {add.path: add for add in entries.to_adds(now.files())}
+        there = {add.path: add for add in entries.to_adds(target.files())}
+        same = {p for p in here.keys() & there.keys() if _same(here[p], there[p])}
+        removed = [removal(here[path]) for path in here if path not in same]
+        added = [
+            replace(add, data_change=True, added_at_version=0, added_at_timestamp=0)
+            for path, add in there.items()
+            if path not in same
+        ]
+        changed = () if now.metadata == target.metadata else (target.metadata,)
+        return (*changed, *removed, *added)
+
+    facts.setdefault("parameters", {"version": target.version})
+    return Transaction(Operation.RESTORE, read.version, rebuild=rebuild, **facts)
+
+
+def _same(one: AddFile, other: AddFile) -> bool:
+    return one.deletion_vector == other.deletion_vector
+
+
+def touched(read: Snapshot, paths: list[str]) -> pa.Table:
+    """The entries of these paths."""
+    table = read.files()
+    wanted = pa.compute.is_in(table["path"], value_set=pa.array(paths, pa.string()))
+    return table.filter(wanted)
+
+
+def removals(table: pa.Table, *, data_change: bool = True) -> tuple[RemoveFile, ...]:
+    """A removal for every entry."""
+    columns = table.select(["path", "partitionValues", "size"]).to_pydict().values()
+    return tuple(
+        RemoveFile(path, None, data_change, dict(values), size)
+        for path, values, size in zip(*columns, strict=True)
+    )
+
+
+def removal(add: AddFile) -> RemoveFile:
+    """The removal of one file."""
+    return RemoveFile(add.path, None, True, add.partition_values, add.size)  # noqa: FBT003

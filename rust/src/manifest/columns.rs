@@ -1,0 +1,234 @@
+//! Columns under construction: what one record after another is appended to.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, MapArray, StringArray, StructArray,
+};
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::{DataType, Field, Fields};
+
+use crate::error::{EngineError, Result};
+
+fn invalid(error: impl std::fmt::Display) -> EngineError {
+    EngineError::corrupt("", error)
+}
+
+fn offset(length: usize) -> Result<i32> {
+    i32::try_from(length).map_err(|_| EngineError::corrupt("", "a column of it exceeds 2 GB"))
+}
+
+/// Which values are there; nothing is kept as long as all are.
+#[derive(Default)]
+pub struct Validity {
+    length: usize,
+    bits: Option<Vec<bool>>,
+}
+
+impl Validity {
+    #[inline]
+    pub fn push(&mut self, valid: bool) {
+        match &mut self.bits {
+            Some(bits) => bits.push(valid),
+            None if !valid => {
+                let mut bits = vec![true; self.length];
+                bits.push(false);
+                self.bits = Some(bits);
+            }
+            None => {}
+        }
+        self.length += 1;
+    }
+
+    fn finish(self) -> Option<NullBuffer> {
+        self.bits.map(|bits| NullBuffer::new(BooleanBuffer::from(bits)))
+    }
+}
+
+#[derive(Default)]
+pub struct Texts {
+    ends: Vec<i32>,
+    bytes: Vec<u8>,
+    validity: Validity,
+}
+
+impl Texts {
+    #[inline]
+    pub fn push(&mut self, value: Option<&[u8]>) -> Result<()> {
+        self.bytes.extend_from_slice(value.unwrap_or_default());
+        self.ends.push(offset(self.bytes.len())?);
+        self.validity.push(value.is_some());
+        Ok(())
+    }
+
+    /// For items of lists and maps, which are never null.
+    #[inline]
+    pub fn push_item(&mut self, value: &[u8]) {
+        self.bytes.extend_from_slice(value);
+        // checked when the list or map that holds it is closed
+        self.ends.push(self.bytes.len() as i32);
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn finish(self) -> Result<StringArray> {
+        offset(self.bytes.len())?;
+        let nulls = self.validity.finish();
+        StringArray::try_new(offsets(self.ends), Buffer::from_vec(self.bytes), nulls)
+            .map_err(invalid)
+    }
+}
+
+fn offsets(ends: Vec<i32>) -> OffsetBuffer<i32> {
+    let mut all = Vec::with_capacity(ends.len() + 1);
+    all.push(0);
+    all.extend(ends);
+    OffsetBuffer::new(ScalarBuffer::from(all))
+}
+
+#[derive(Default)]
+pub struct Maps {
+    ends: Vec<i32>,
+    pub keys: Texts,
+    pub values: Texts,
+    validity: Validity,
+}
+
+impl Maps {
+    pub fn close(&mut self, valid: bool) -> Result<()> {
+        offset(self.keys.bytes.len())?;
+        offset(self.values.bytes.len())?;
+        self.ends.push(offset(self.keys.len())?);
+        self.validity.push(valid);
+        Ok(())
+    }
+
+    pub fn finish(self) -> Result<ArrayRef> {
+        let DataType::Map(entries, _) = map_type() else { unreachable!("a map") };
+        let DataType::Struct(fields) = entries.data_type() else { unreachable!("a struct") };
+        let columns: Vec<ArrayRef> =
+            vec![Arc::new(self.keys.finish()?), Arc::new(self.values.finish()?)];
+        let items = StructArray::try_new(fields.clone(), columns, None).map_err(invalid)?;
+        let nulls = self.validity.finish();
+        let array = MapArray::try_new(entries, offsets(self.ends), items, nulls, false);
+        Ok(Arc::new(array.map_err(invalid)?))
+    }
+}
+
+pub fn map_type() -> DataType {
+    let members = Fields::from(vec![
+        Field::new("key", DataType::Utf8, false),
+        Field::new("value", DataType::Utf8, true),
+    ]);
+    DataType::Map(Arc::new(Field::new("entries", DataType::Struct(members), false)), false)
+}
+
+#[derive(Default)]
+pub struct Lists {
+    ends: Vec<i32>,
+    pub items: Texts,
+    validity: Validity,
+}
+
+impl Lists {
+    pub fn close(&mut self, valid: bool) -> Result<()> {
+        offset(self.items.bytes.len())?;
+        self.ends.push(offset(self.items.len())?);
+        self.validity.push(valid);
+        Ok(())
+    }
+
+    pub fn finish(self) -> Result<ArrayRef> {
+        let DataType::List(item) = list_type() else { unreachable!("a list") };
+        let items = Arc::new(self.items.finish()?);
+        let array = ListArray::try_new(item, offsets(self.ends), items, self.validity.finish());
+        Ok(Arc::new(array.map_err(invalid)?))
+    }
+}
+
+pub fn list_type() -> DataType {
+    DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)))
+}
+
+#[derive(Default)]
+pub struct Longs {
+    values: Vec<i64>,
+    validity: Validity,
+}
+
+impl Longs {
+    #[inline]
+    pub fn push(&mut self, value: Option<i64>) {
+        self.values.push(value.unwrap_or_default());
+        self.validity.push(value.is_some());
+    }
+
+    pub fn finish(self) -> ArrayRef {
+        Arc::new(Int64Array::new(self.values.into(), self.validity.finish()))
+    }
+
+    pub fn finish_narrow(self) -> Result<ArrayRef> {
+        let values: Vec<i32> = self
+            .values
+            .into_iter()
+            .map(|v| i32::try_from(v).map_err(|_| invalid("a count exceeds 32 bits")))
+            .collect::<Result<_>>()?;
+        Ok(Arc::new(Int32Array::new(values.into(), self.validity.finish())))
+    }
+}
+
+#[derive(Default)]
+pub struct Flags {
+    values: Vec<bool>,
+    validity: Validity,
+}
+
+impl Flags {
+    pub fn push(&mut self, value: Option<bool>) {
+        self.values.push(value.unwrap_or_default());
+        self.validity.push(value.is_some());
+    }
+
+    pub fn finish(self) -> ArrayRef {
+        Arc::new(BooleanArray::new(BooleanBuffer::from(self.values), self.validity.finish()))
+    }
+}
+
+/// Places of deletion vectors.
+#[derive(Default)]
+pub struct Vectors {
+    pub files: Texts,
+    pub numbers: [Longs; 3],
+    validity: Validity,
+}
+
+pub const VECTOR_NUMBERS: [&str; 3] = ["offset", "length", "cardinality"];
+
+impl Vectors {
+    pub fn push_null(&mut self) -> Result<()> {
+        self.files.push(None)?;
+        self.numbers.iter_mut().for_each(|n| n.push(None));
+        self.validity.push(false);
+        Ok(())
+    }
+
+    pub fn close(&mut self) {
+        self.validity.push(true);
+    }
+
+    pub fn finish(self) -> Result<ArrayRef> {
+        let DataType::Struct(fields) = vector_type() else { unreachable!("a struct") };
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(self.files.finish()?)];
+        columns.extend(self.numbers.into_iter().map(Longs::finish));
+        let array = StructArray::try_new(fields, columns, self.validity.finish());
+        Ok(Arc::new(array.map_err(invalid)?))
+    }
+}
+
+pub fn vector_type() -> DataType {
+    let mut members = vec![Field::new("file", DataType::Utf8, true)];
+    members.extend(VECTOR_NUMBERS.map(|name| Field::new(name, DataType::Int64, true)));
+    DataType::Struct(members.into())
+}

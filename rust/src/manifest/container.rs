@@ -1,0 +1,266 @@
+//! Avro object containers: a header with schema and codec, then compressed blocks of records.
+//!
+//! Containers we write carry a checksum of the whole file in their header, because neither the format
+//! nor most codecs notice a flipped bit.
+
+use std::io::Read;
+
+use crate::error::{EngineError, Result};
+use crate::manifest::cursor::{Cursor, put_bytes, put_long};
+
+const MAGIC: &[u8] = b"Obj\x01";
+const SYNC: usize = 16;
+const CHECKSUM: &str = "indextables.crc32";
+const UNSEALED: &[u8] = b"00000000";
+const MAX_BLOCK: u64 = 1 << 30;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Codec {
+    None,
+    Deflate,
+    Snappy,
+    Zstd(i32),
+}
+
+impl Codec {
+    /// The codec a user names, with the level zstd is to use.
+    pub fn named(name: &str, level: i32) -> Result<Self> {
+        Ok(match name {
+            "none" => Self::None,
+            "deflate" => Self::Deflate,
+            "snappy" => Self::Snappy,
+            "zstd" => Self::Zstd(level),
+            other => {
+                let allowed = "zstd, snappy, deflate or none";
+                return Err(EngineError::bad_option("state.compression", other, allowed));
+            }
+        })
+    }
+
+    fn from_header(name: &[u8]) -> Result<Self> {
+        match name {
+            b"" | b"null" => Ok(Self::None),
+            b"deflate" => Ok(Self::Deflate),
+            b"snappy" => Ok(Self::Snappy),
+            b"zstandard" => Ok(Self::Zstd(0)),
+            other => {
+                let name = String::from_utf8_lossy(other);
+                Err(EngineError::corrupt("", format!("unknown codec `{name}`")))
+            }
+        }
+    }
+
+    fn header_name(self) -> &'static [u8] {
+        match self {
+            Self::None => b"null",
+            Self::Deflate => b"deflate",
+            Self::Snappy => b"snappy",
+            Self::Zstd(_) => b"zstandard",
+        }
+    }
+
+    fn compress(self, data: Vec<u8>) -> Result<Vec<u8>> {
+        let failed = |e: &dyn std::fmt::Display| EngineError::internal(format!("compress: {e}"));
+        match self {
+            Self::None => Ok(data),
+            Self::Deflate => {
+                let mut out = Vec::new();
+                flate2::read::DeflateEncoder::new(&data[..], flate2::Compression::default())
+                    .read_to_end(&mut out)
+                    .map_err(|e| failed(&e))?;
+                Ok(out)
+            }
+            Self::Snappy => {
+                let mut out =
+                    snap::raw::Encoder::new().compress_vec(&data).map_err(|e| failed(&e))?;
+                out.extend_from_slice(&crc32fast::hash(&data).to_be_bytes());
+                Ok(out)
+            }
+            Self::Zstd(level) => zstd::bulk::compress(&data, level).map_err(|e| failed(&e)),
+        }
+    }
+
+    fn decompress(self, data: &[u8]) -> Result<Vec<u8>> {
+        match self {
+            Self::None => Ok(data.to_vec()),
+            Self::Deflate => read_bounded(flate2::read::DeflateDecoder::new(data)),
+            Self::Snappy => unsnap(data),
+            Self::Zstd(_) => unzstd(data),
+        }
+    }
+}
+
+fn broken(detail: impl std::fmt::Display) -> EngineError {
+    EngineError::corrupt("", format!("a block: {detail}"))
+}
+
+fn read_bounded(reader: impl Read) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    reader.take(MAX_BLOCK + 1).read_to_end(&mut out).map_err(broken)?;
+    if out.len() as u64 > MAX_BLOCK {
+        return Err(broken("larger than 1 GB"));
+    }
+    Ok(out)
+}
+
+fn unsnap(data: &[u8]) -> Result<Vec<u8>> {
+    let (body, sum) = data.split_last_chunk::<4>().ok_or_else(|| broken("too short"))?;
+    let size = snap::raw::decompress_len(body).map_err(broken)?;
+    if size as u64 > MAX_BLOCK {
+        return Err(broken("larger than 1 GB"));
+    }
+    let out = snap::raw::Decoder::new().decompress_vec(body).map_err(broken)?;
+    if crc32fast::hash(&out).to_be_bytes() != *sum {
+        return Err(broken("its checksum does not match"));
+    }
+    Ok(out)
+}
+
+fn unzstd(data: &[u8]) -> Result<Vec<u8>> {
+    match zstd::zstd_safe::get_frame_content_size(data) {
+        // a frame that says its size is unpacked at once; a lie about it fails
+        Ok(Some(size)) if size <= MAX_BLOCK && size / 1000 <= data.len() as u64 => {
+            zstd::bulk::decompress(data, size as usize).map_err(broken)
+        }
+        _ => read_bounded(zstd::stream::read::Decoder::new(data).map_err(broken)?),
+    }
+}
+
+/// A container that was opened: its schema, and its blocks still packed.
+pub struct Container<'a> {
+    pub schema: &'a str,
+    codec: Codec,
+    sync: &'a [u8],
+    body: &'a [u8],
+}
+
+impl<'a> Container<'a> {
+    pub fn open(data: &'a [u8]) -> Result<Self> {
+        if !data.starts_with(MAGIC) {
+            return Err(EngineError::corrupt("", "it does not begin as an Avro file"));
+        }
+        let mut cursor = Cursor::new(&data[MAGIC.len()..]);
+        let (mut schema, mut codec) = (None, Codec::None);
+        loop {
+            let count = cursor.block(2)?;
+            if count == 0 {
+                break;
+            }
+            for _ in 0..count {
+                let key = cursor.text()?;
+                let value = cursor.bytes()?;
+                match key {
+                    "avro.schema" => {
+                        schema = Some(std::str::from_utf8(value).map_err(broken)?);
+                    }
+                    "avro.codec" => codec = Codec::from_header(value)?,
+                    CHECKSUM => {
+                        let end = MAGIC.len() + cursor.position();
+                        check_seal(data, end - value.len(), end)?;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let sync = cursor.take(SYNC)?;
+        let body = &data[MAGIC.len() + cursor.position()..];
+        let schema = schema.ok_or_else(|| EngineError::corrupt("", "it has no Avro schema"))?;
+        Ok(Self { schema, codec, sync, body })
+    }
+
+    /// The blocks: number of records, and their bytes.
+    pub fn blocks(&self) -> impl Iterator<Item = Result<(usize, Vec<u8>)>> + '_ {
+        let mut cursor = Cursor::new(self.body);
+        std::iter::from_fn(move || {
+            (cursor.remaining() > 0).then(|| {
+                let count = usize::try_from(cursor.long()?).map_err(broken)?;
+                let packed = cursor.bytes()?;
+                if cursor.take(SYNC)? != self.sync {
+                    return Err(broken("its end is not marked"));
+                }
+                let data = self.codec.decompress(packed)?;
+                if count > data.len() {
+                    return Err(broken(format!("{count} records cannot be in it")));
+                }
+                Ok((count, data))
+            })
+        })
+    }
+}
+
+fn check_seal(data: &[u8], start: usize, end: usize) -> Result<()> {
+    let mut hash = crc32fast::Hasher::new();
+    hash.update(&data[..start]);
+    hash.update(UNSEALED);
+    hash.update(&data[end..]);
+    let expected = format!("{:08x}", hash.finalize());
+    if data.get(start..end) != Some(expected.as_bytes()) {
+        return Err(EngineError::corrupt("", "its checksum does not match"));
+    }
+    Ok(())
+}
+
+/// Packs blocks of records into a container.
+pub fn pack(
+    schema: &str,
+    codec: Codec,
+    blocks: impl IntoIterator<Item = (usize, Vec<u8>)>,
+) -> Result<Vec<u8>> {
+    let mut out = MAGIC.to_vec();
+    put_long(&mut out, 3);
+    for (key, value) in [("avro.schema", schema.as_bytes()), ("avro.codec", codec.header_name())] {
+        put_bytes(&mut out, key.as_bytes());
+        put_bytes(&mut out, value);
+    }
+    put_bytes(&mut out, CHECKSUM.as_bytes());
+    put_bytes(&mut out, UNSEALED);
+    let seal = out.len() - UNSEALED.len();
+    put_long(&mut out, 0);
+    let sync = uuid::Uuid::new_v4().into_bytes();
+    out.extend_from_slice(&sync);
+    for (count, data) in blocks {
+        put_long(&mut out, count as i64);
+        put_bytes(&mut out, &codec.compress(data)?);
+        out.extend_from_slice(&sync);
+    }
+    let checksum = format!("{:08x}", crc32fast::hash(&out));
+    out[seal..seal + UNSEALED.len()].copy_from_slice(checksum.as_bytes());
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(codec: Codec) -> Vec<u8> {
+        pack("\"long\"", codec, [(3, vec![2, 4, 6]), (1, vec![8])]).unwrap_or_default()
+    }
+
+    #[test]
+    fn blocks_come_back_with_every_codec() {
+        for codec in [Codec::None, Codec::Deflate, Codec::Snappy, Codec::Zstd(3)] {
+            let data = sample(codec);
+            let container = Container::open(&data);
+            let blocks: Result<Vec<_>> = container.and_then(|c| c.blocks().collect());
+            assert_eq!(blocks.ok(), Some(vec![(3, vec![2, 4, 6]), (1, vec![8])]), "{codec:?}");
+        }
+    }
+
+    #[test]
+    fn a_flipped_or_cut_byte_is_noticed() {
+        for codec in [Codec::None, Codec::Deflate, Codec::Snappy, Codec::Zstd(3)] {
+            let data = sample(codec);
+            let key = data.windows(CHECKSUM.len()).position(|w| w == CHECKSUM.as_bytes());
+            let key = key.unwrap_or_default();
+            for at in 0..data.len() {
+                let mut flipped = data.clone();
+                flipped[at] ^= 0x10;
+                let read = |d: &[u8]| -> Result<Vec<_>> { Container::open(d)?.blocks().collect() };
+                // without its name the checksum is not checked, but then nothing else has changed
+                let unchecked = (key..key + CHECKSUM.len()).contains(&at);
+                assert_eq!(read(&flipped).is_ok(), unchecked, "{codec:?} byte {at}");
+                assert!(read(&data[..at]).is_err(), "{codec:?} cut at {at}");
+            }
+        }
+    }
+}

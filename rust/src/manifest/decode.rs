@@ -1,0 +1,309 @@
+//! Manifests to Arrow: one pass over the bytes, fields found by name, whoever wrote them.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Field, Schema};
+
+use crate::error::{EngineError, Result};
+use crate::manifest::columns::{Flags, Lists, Longs, Maps, Texts, VECTOR_NUMBERS, Vectors};
+use crate::manifest::container::Container;
+use crate::manifest::cursor::Cursor;
+use crate::manifest::entry::{COLUMNS, Kind};
+use crate::manifest::schema::{self, Node};
+
+const HIVE_NULL: &[u8] = b"__HIVE_DEFAULT_PARTITION__";
+
+enum Column {
+    Text(Texts),
+    Path(Texts),
+    Map(Maps),
+    Partition(Maps),
+    Long(Longs),
+    Int(Longs),
+    Flag(Flags),
+    List(Lists),
+    Vector(Vectors),
+}
+
+impl Column {
+    fn new(name: &str, kind: Kind) -> Self {
+        match kind {
+            Kind::Text if name == "path" => Self::Path(Texts::default()),
+            Kind::Text => Self::Text(Texts::default()),
+            Kind::Map if name == "partitionValues" => Self::Partition(Maps::default()),
+            Kind::Map => Self::Map(Maps::default()),
+            Kind::Long => Self::Long(Longs::default()),
+            Kind::Int => Self::Int(Longs::default()),
+            Kind::Flag => Self::Flag(Flags::default()),
+            Kind::List => Self::List(Lists::default()),
+            Kind::Vector => Self::Vector(Vectors::default()),
+        }
+    }
+
+    /// Whether a value of this schema can go into this column.
+    fn accepts(&self, node: &Node) -> bool {
+        match (self, node) {
+            (_, Node::Union(branches)) => {
+                branches.iter().all(|b| *b == Node::Null || self.accepts(b))
+            }
+            (Self::Text(_) | Self::Path(_), Node::Text)
+            | (Self::Long(_) | Self::Int(_), Node::Int | Node::Long)
+            | (Self::Flag(_), Node::Boolean) => true,
+            (Self::Map(_) | Self::Partition(_), Node::Map(value)) => is_text(value),
+            (Self::List(_), Node::Array(item)) => is_text(item),
+            (Self::Vector(_), Node::Record(fields)) => {
+                fields.iter().any(|(name, node)| name == "file" && *node == Node::Text)
+            }
+            _ => false,
+        }
+    }
+
+    fn push(&mut self, node: &Node, cursor: &mut Cursor<'_>) -> Result<()> {
+        match (self, node) {
+            (column, Node::Union(branches)) => {
+                let index = usize::try_from(cursor.long()?).unwrap_or(usize::MAX);
+                match branches.get(index) {
+                    Some(Node::Null) => column.push_absent(),
+                    Some(branch) => column.push(branch, cursor),
+                    None => Err(EngineError::corrupt("", "a union has no such branch")),
+                }
+            }
+            (Self::Text(texts), _) => texts.push(Some(cursor.bytes()?)),
+            (Self::Path(texts), _) => {
+                let path = cursor.bytes()?;
+                check_path(path)?;
+                texts.push(Some(path))
+            }
+            (Self::Map(maps), Node::Map(value)) => push_map(maps, value, cursor, None),
+            (Self::Partition(maps), Node::Map(value)) => {
+                push_map(maps, value, cursor, Some(HIVE_NULL))
+            }
+            (Self::Long(longs) | Self::Int(longs), _) => {
+                longs.push(Some(cursor.long()?));
+                Ok(())
+            }
+            (Self::Flag(flags), _) => {
+                flags.push(Some(cursor.boolean()?));
+                Ok(())
+            }
+            (Self::List(lists), Node::Array(item)) => push_list(lists, item, cursor),
+            (Self::Vector(vectors), Node::Record(fields)) => push_vector(vectors, fields, cursor),
+            _ => Err(EngineError::internal("a manifest column got a value it does not accept")),
+        }
+    }
+
+    fn push_absent(&mut self) -> Result<()> {
+        match self {
+            Self::Path(_) => Err(EngineError::corrupt("", "an entry has no path")),
+            Self::Text(texts) => texts.push(None),
+            Self::Map(maps) => maps.close(false),
+            // no values means: null in every partition column
+            Self::Partition(maps) => maps.close(true),
+            Self::List(lists) => lists.close(false),
+            Self::Long(longs) | Self::Int(longs) => {
+                longs.push(None);
+                Ok(())
+            }
+            Self::Flag(flags) => {
+                flags.push(None);
+                Ok(())
+            }
+            Self::Vector(vectors) => vectors.push_null(),
+        }
+    }
+
+    /// A value where the writer had no such field and the table needs one.
+    fn push_default(&mut self) -> Result<()> {
+        match self {
+            Self::Long(longs) | Self::Int(longs) => {
+                longs.push(Some(0));
+                Ok(())
+            }
+            Self::Flag(flags) => {
+                flags.push(Some(false));
+                Ok(())
+            }
+            other => other.push_absent(),
+        }
+    }
+
+    fn finish(self) -> Result<ArrayRef> {
+        match self {
+            Self::Text(texts) | Self::Path(texts) => Ok(Arc::new(texts.finish()?)),
+            Self::Map(maps) | Self::Partition(maps) => maps.finish(),
+            Self::Long(longs) => Ok(longs.finish()),
+            Self::Int(longs) => longs.finish_narrow(),
+            Self::Flag(flags) => Ok(flags.finish()),
+            Self::List(lists) => lists.finish(),
+            Self::Vector(vectors) => vectors.finish(),
+        }
+    }
+}
+
+fn is_text(node: &Node) -> bool {
+    match node {
+        Node::Text => true,
+        Node::Union(branches) => branches.iter().all(|b| matches!(b, Node::Null | Node::Text)),
+        _ => false,
+    }
+}
+
+/// A text that may be null inside a list or map.
+#[inline]
+fn item<'a>(node: &Node, cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>> {
+    match node {
+        Node::Union(branches) => {
+            let index = usize::try_from(cursor.long()?).unwrap_or(usize::MAX);
+            match branches.get(index) {
+                Some(Node::Text) => cursor.bytes().map(Some),
+                Some(_) => Ok(None),
+                None => Err(EngineError::corrupt("", "a union has no such branch")),
+            }
+        }
+        _ => cursor.bytes().map(Some),
+    }
+}
+
+fn push_map(
+    maps: &mut Maps,
+    value: &Node,
+    cursor: &mut Cursor<'_>,
+    null: Option<&[u8]>,
+) -> Result<()> {
+    loop {
+        let count = cursor.block(2)?;
+        if count == 0 {
+            return maps.close(true);
+        }
+        for _ in 0..count {
+            let key = cursor.bytes()?;
+            let found = item(value, cursor)?;
+            // null is spelled by leaving the member out
+            if let Some(text) = found.filter(|text| Some(*text) != null) {
+                maps.keys.push_item(key);
+                maps.values.push_item(text);
+            }
+        }
+    }
+}
+
+fn push_list(lists: &mut Lists, node: &Node, cursor: &mut Cursor<'_>) -> Result<()> {
+    loop {
+        let count = cursor.block(1)?;
+        if count == 0 {
+            return lists.close(true);
+        }
+        for _ in 0..count {
+            if let Some(text) = item(node, cursor)? {
+                lists.items.push_item(text);
+            }
+        }
+    }
+}
+
+fn push_vector(
+    vectors: &mut Vectors,
+    fields: &[(String, Node)],
+    cursor: &mut Cursor<'_>,
+) -> Result<()> {
+    let mut numbers = [None; 3];
+    for (name, node) in fields {
+        let number = VECTOR_NUMBERS.iter().position(|n| n == name);
+        match (number, node) {
+            (Some(at), Node::Int | Node::Long) => numbers[at] = Some(cursor.long()?),
+            _ if name == "file" => {
+                let file = cursor.bytes()?;
+                check_path(file)?;
+                vectors.files.push(Some(file))?;
+            }
+            _ => node.skip(cursor)?,
+        }
+    }
+    for (column, number) in vectors.numbers.iter_mut().zip(numbers) {
+        if number.is_none_or(|n| n < 0) {
+            return Err(EngineError::corrupt("", "a deletion vector has no place"));
+        }
+        column.push(number);
+    }
+    vectors.close();
+    Ok(())
+}
+
+/// A path in a log must not leave the table.
+fn check_path(path: &[u8]) -> Result<()> {
+    let bad = path.is_empty()
+        || path.iter().any(|b| *b < 0x20)
+        || path.split(|b| *b == b'/').any(|part| matches!(part, b"" | b"." | b".."));
+    if bad {
+        let path = String::from_utf8_lossy(path);
+        return Err(EngineError::corrupt("", format!("`{path}` is not a path inside a table")));
+    }
+    Ok(())
+}
+
+/// The entries of a manifest as one batch with all columns, in the order of `COLUMNS`.
+pub fn decode(data: &[u8]) -> Result<RecordBatch> {
+    let container = Container::open(data)?;
+    let Node::Record(fields) = schema::parse(container.schema)? else {
+        return Err(EngineError::corrupt("", "its records are not entries"));
+    };
+    let mut columns: Vec<Column> =
+        COLUMNS.iter().map(|(name, kind, ..)| Column::new(name, *kind)).collect();
+    let targets = targets(&fields, &columns)?;
+    let absent: Vec<usize> =
+        (0..columns.len()).filter(|at| !targets.contains(&Some(*at))).collect();
+    let mut rows = 0;
+    for block in container.blocks() {
+        let (count, bytes) = block?;
+        let mut cursor = Cursor::new(&bytes);
+        for _ in 0..count {
+            for ((_, node), target) in fields.iter().zip(&targets) {
+                match target {
+                    Some(at) => columns[*at].push(node, &mut cursor)?,
+                    None => node.skip(&mut cursor)?,
+                }
+            }
+        }
+        if cursor.remaining() > 0 {
+            return Err(EngineError::corrupt("", "a block has bytes after its records"));
+        }
+        rows += count;
+    }
+    for at in absent {
+        for _ in 0..rows {
+            if COLUMNS[at].2 { columns[at].push_default()? } else { columns[at].push_absent()? }
+        }
+    }
+    let arrays = columns.into_iter().map(Column::finish).collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(arrow_schema()), arrays, &options)
+        .map_err(|e| EngineError::corrupt("", e))
+}
+
+/// Which column each field of the writer goes to.
+fn targets(fields: &[(String, Node)], columns: &[Column]) -> Result<Vec<Option<usize>>> {
+    let mut found = Vec::with_capacity(fields.len());
+    for (name, node) in fields {
+        let at = COLUMNS.iter().position(|(column, ..)| column == name);
+        if let Some(at) = at
+            && (!columns[at].accepts(node) || found.contains(&Some(at)))
+        {
+            let detail = format!("field `{name}` has an unexpected type");
+            return Err(EngineError::corrupt("", detail));
+        }
+        found.push(at);
+    }
+    if !found.contains(&Some(0)) {
+        return Err(EngineError::corrupt("", "its entries have no path"));
+    }
+    Ok(found)
+}
+
+pub fn arrow_schema() -> Schema {
+    let fields: Vec<Field> = COLUMNS
+        .iter()
+        .map(|(name, kind, required, _)| Field::new(*name, DataType::from(*kind), !required))
+        .collect();
+    Schema::new(fields)
+}

@@ -1,0 +1,105 @@
+//! What a manifest's record is made of: the fields of `FileEntry`, known by name.
+
+use arrow::datatypes::DataType;
+
+use crate::manifest::columns::{list_type, map_type, vector_type};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Map,
+    Long,
+    Int,
+    Flag,
+    List,
+    Vector,
+}
+
+impl From<Kind> for DataType {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Text => Self::Utf8,
+            Kind::Map => map_type(),
+            Kind::Long => Self::Int64,
+            Kind::Int => Self::Int32,
+            Kind::Flag => Self::Boolean,
+            Kind::List => list_type(),
+            Kind::Vector => vector_type(),
+        }
+    }
+}
+
+impl Kind {
+    fn avro(self) -> &'static str {
+        match self {
+            Self::Text => "\"string\"",
+            Self::Map => r#"{"type":"map","values":"string"}"#,
+            Self::Long => "\"long\"",
+            Self::Int => "\"int\"",
+            Self::Flag => "\"boolean\"",
+            Self::List => r#"{"type":"array","items":"string"}"#,
+            Self::Vector => {
+                r#"{"type":"record","name":"DeletionVector","fields":[{"name":"file","type":"string"},{"name":"offset","type":"long"},{"name":"length","type":"long"},{"name":"cardinality","type":"long"}]}"#
+            }
+        }
+    }
+}
+
+/// Name, kind, whether every entry has a value, field id. The ids are those of existing tables; no
+/// reader looks at them.
+pub const COLUMNS: [(&str, Kind, bool, u32); 27] = [
+    ("path", Kind::Text, true, 100),
+    ("partitionValues", Kind::Map, true, 101),
+    ("size", Kind::Long, true, 102),
+    ("modificationTime", Kind::Long, true, 103),
+    ("dataChange", Kind::Flag, true, 104),
+    ("stats", Kind::Text, false, 110),
+    ("minValues", Kind::Map, false, 111),
+    ("maxValues", Kind::Map, false, 112),
+    ("numRecords", Kind::Long, false, 113),
+    ("footerStartOffset", Kind::Long, false, 120),
+    ("footerEndOffset", Kind::Long, false, 121),
+    ("hasFooterOffsets", Kind::Flag, true, 124),
+    ("deleteOpstamp", Kind::Long, false, 123),
+    ("splitTags", Kind::List, false, 132),
+    ("numMergeOps", Kind::Int, false, 134),
+    ("docMappingJson", Kind::Text, false, 133),
+    ("docMappingRef", Kind::Text, false, 135),
+    ("uncompressedSizeBytes", Kind::Long, false, 136),
+    ("timeRangeStart", Kind::Text, false, 137),
+    ("timeRangeEnd", Kind::Text, false, 138),
+    ("addedAtVersion", Kind::Long, true, 140),
+    ("addedAtTimestamp", Kind::Long, true, 141),
+    ("companionSourceFiles", Kind::List, false, 150),
+    ("companionDeltaVersion", Kind::Long, false, 151),
+    ("companionFastFieldMode", Kind::Text, false, 152),
+    ("deletionVector", Kind::Vector, false, 160),
+    ("extra", Kind::Text, false, 161),
+];
+
+/// Columns of ours, written only where an entry has a value.
+pub fn is_addition(name: &str) -> bool {
+    matches!(name, "deletionVector" | "extra")
+}
+
+/// The Avro schema of entries with these columns.
+pub fn avro_schema(wanted: &[usize]) -> String {
+    let fields: Vec<String> = wanted
+        .iter()
+        .map(|at| {
+            let (name, kind, required, id) = COLUMNS[*at];
+            let kind = kind.avro();
+            if required {
+                format!(r#"{{"name":"{name}","type":{kind},"field-id":{id}}}"#)
+            } else {
+                format!(
+                    r#"{{"name":"{name}","type":["null",{kind}],"default":null,"field-id":{id}}}"#
+                )
+            }
+        })
+        .collect();
+    format!(
+        r#"{{"type":"record","name":"FileEntry","namespace":"io.indextables.state","fields":[{}]}}"#,
+        fields.join(",")
+    )
+}
