@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indextables.errors import error
 from indextables.expr.predicate import Column, parse_expression
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
 from indextables.plan.aggregates import DOUBLE, LONG, AggregatePlan, Output, plan_aggregation
+from indextables.plan.partials import merge_partials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from indextables.plan.columns import Columns
-
-_WIDE = pa.decimal128(38, 0)
-_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -131,80 +128,6 @@ def _final_type(
     if kind not in (*INTEGRAL_BITS, *FLOATING):
         return None
     return LONG if how == "sum_distinct" and kind in INTEGRAL_BITS else DOUBLE
-
-
-def merge_partials(partials: pa.Table, plan: AggregatePlan, *, ansi: bool = False) -> pa.Table:
-    """One row per group from partial results; one row in all when there are no keys."""
-    names = plan.schema.names
-    keys = names[: plan.keys]
-    table = partials.select(names)
-    for at, name in enumerate(keys):
-        table = table.set_column(at, name, _normal(table.column(at)))
-    columns = dict(zip(keys, table.columns[: plan.keys], strict=True))
-    specs: list[tuple[str, str, pc.FunctionOptions | None]] = []
-    for name, merge in zip(names[plan.keys :], plan.merges, strict=True):
-        for part, array, how in _ingredients(name, table.column(name), merge):
-            columns[part] = array
-            least = 0 if merge == "count" else 1
-            specs.append((part, how, pc.ScalarAggregateOptions(min_count=least)))
-    grouped = pa.TableGroupBy(pa.table(columns), keys, use_threads=False).aggregate(specs)
-    arrays = [grouped.column(name) for name in keys]
-    for output, merge in zip(plan.outputs[plan.keys :], plan.merges, strict=True):
-        arrays.append(_merged(grouped, output, merge, ansi=ansi))
-    return pa.Table.from_arrays(arrays, schema=plan.schema)
-
-
-def _normal(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Group keys as Spark groups them: one zero, one NaN."""
-    if not pa.types.is_floating(array.type):
-        return array
-    nan = pa.scalar(float("nan"), array.type)
-    return pc.if_else(pc.is_nan(array), nan, pc.add(array, pa.scalar(0.0, array.type)))
-
-
-def _ingredients(
-    name: str, array: pa.ChunkedArray, merge: str
-) -> list[tuple[str, pa.ChunkedArray, str]]:
-    """The columns to aggregate for one merged column, with their kernels."""
-    how = "sum" if merge == "count" else merge
-    if merge == "sum" and pa.types.is_int64(array.type):
-        return [(name, array.cast(_WIDE), how)]
-    if merge in _IDEMPOTENT_MERGES and pa.types.is_floating(array.type):
-        nan = pc.is_nan(array)
-        number = pc.if_else(nan, pa.scalar(None, array.type), array)
-        return [(name, number, how), (f"{name}?", nan.cast(pa.int64()), "max")]
-    return [(name, array, how)]
-
-
-_IDEMPOTENT_MERGES = ("min", "max")
-
-
-def _merged(grouped: pa.Table, output: Output, merge: str, *, ansi: bool) -> pa.ChunkedArray:
-    field = output.field
-    how = "sum" if merge == "count" else merge
-    array = grouped.column(f"{field.name}_{how}")
-    if merge == "sum" and pa.types.is_int64(field.type):
-        return _to_long(array, output.column if ansi else None)
-    if merge in _IDEMPOTENT_MERGES and pa.types.is_floating(field.type):
-        some_nan = pc.fill_null(pc.equal(grouped.column(f"{field.name}?_max"), 1), False)  # noqa: FBT003
-        # NaN is the greatest; it is the least only where nothing else is
-        wins = some_nan if merge == "max" else pc.and_(some_nan, pc.is_null(array))
-        return pc.if_else(wins, pa.scalar(float("nan"), array.type), array).cast(field.type)
-    return pc.fill_null(array, 0) if merge == "count" else array.cast(field.type)
-
-
-def _to_long(array: pa.ChunkedArray, column: str | None) -> pa.ChunkedArray:
-    """Sums that left the range of a long fail, naming the column, or wrap where none is given."""
-    low, high = (pa.scalar(end, pa.int64()).cast(_WIDE) for end in (_LONG_MIN, _LONG_MAX))
-    wide = array.cast(_WIDE)
-    outside = pc.or_(pc.less(wide, low), pc.greater(wide, high))
-    if not pc.any(outside, min_count=0).as_py():
-        return wide.cast(LONG)
-    if column is not None:
-        raise error("ARITHMETIC_OVERFLOW", column=column)
-    values = [None if v is None else int(v) for v in wide.to_pylist()]
-    wrapped = [None if v is None else (v - _LONG_MIN) % (1 << 64) + _LONG_MIN for v in values]
-    return pa.chunked_array([pa.array(wrapped, LONG)])
 
 
 def finish(partials: pa.Table, plan: CompletePlan) -> pa.Table:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
 
     from indextables.plan.aggregates import AggregatePlan
@@ -47,11 +49,18 @@ class ScanPlan:
         )
 
 
-def answers_itself(plan: ScanPlan, *, max_bytes: int, max_rows: int) -> bool:
+def answers_itself(
+    plan: ScanPlan,
+    *,
+    max_bytes: int,
+    max_rows: int,
+    count: Callable[[], int] | None = None,
+) -> bool:
     """Whether the planner answers a scan without a Spark job.
 
-    The result must be bounded (an aggregate without keys, a limit), or be a search for few rows
-    by equality, and the splits to touch small.
+    The splits to touch must be small and the result bounded: an aggregate, a limit, few rows in all,
+    or a query by the index that finds few. `count` says how many it finds; without it, only a
+    condition on one whole value counts as few.
     """
     if plan.answered_by_log or not plan.files.num_rows:
         return True
@@ -62,11 +71,30 @@ def answers_itself(plan: ScanPlan, *, max_bytes: int, max_rows: int) -> bool:
     if plan.limit is not None:
         return plan.limit <= max_rows
     rows = pc.sum(plan.files.column("numRecords")).as_py()
-    return (rows is not None and rows <= max_rows) or any(_selective(q) for q in plan.queries)
+    if rows is not None and rows <= max_rows:
+        return True
+    if not all(_by_index(query) for query in plan.queries):
+        return False
+    if count is None:
+        return all(_selective(query) for query in plan.queries)
+    return count() <= max_rows
+
+
+_INDEXED = {"none", "term", "set", "range", "prefix", "search"}
+
+
+def _by_index(query: Tree) -> bool:
+    """Whether the matches of a query are found without looking at every row."""
+    if query["type"] in ("and", "or"):
+        some = any if query["type"] == "and" else all
+        return some(_by_index(arg) for arg in query["args"])
+    return query["type"] in _INDEXED
 
 
 def _selective(query: Tree) -> bool:
     """Whether a query names whole values, so that few rows are likely."""
     if query["type"] == "and":
         return any(_selective(arg) for arg in query["args"])
-    return query["type"] == "term" and not isinstance(query["value"], bool)
+    return query["type"] == "none" or (
+        query["type"] == "term" and not isinstance(query["value"], bool)
+    )

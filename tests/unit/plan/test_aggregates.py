@@ -15,8 +15,8 @@ from indextables.errors import IndexTablesError
 from indextables.model.types import Atomic, Decimal, Field, Struct
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.columns import describe_columns
-from indextables.plan.finals import finish, merge_partials, plan_complete
-from indextables.plan.partials import complete_partial, partials_from_log
+from indextables.plan.finals import finish, plan_complete
+from indextables.plan.partials import complete_partial, merge_partials, partials_from_log
 
 SCHEMA = Struct(
     (

@@ -72,6 +72,17 @@ def test_small_and_bounded_work_needs_no_job():
     assert answers_itself(scan(nothing), max_bytes=0, max_rows=0)
 
 
+def test_what_the_index_counts_is_known_before_it_is_read():
+    limits = {"max_bytes": 10_000, "max_rows": 1000}
+    above = {"op": ">", "args": [{"col": ["id"]}, {"lit": 7, "type": "long"}]}
+    assert not answers_itself(scan(above), **limits)
+    assert answers_itself(scan(above), **limits, count=lambda: 1000)
+    assert not answers_itself(scan(above), **limits, count=lambda: 1001)
+    # nothing but reading all rows tells how many there are
+    everywhere = {"op": "CONTAINS", "args": [{"col": ["name"]}, {"lit": "x", "type": "string"}]}
+    assert not answers_itself(scan(everywhere), **limits, count=lambda: 1)
+
+
 def order(column, asc=True):
     return {"expr": {"col": [column]}, "asc": asc, "nulls_first": asc}
 

@@ -1,0 +1,99 @@
+"""Plans run by the engine: the rows of a planned query are the rows SQL finds.
+
+What the planner calls exact rests on the engine's word; here both are held to SQL's three-valued
+logic over generated rows and predicates of every type.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rows import open_rows
+from tests.unit.plan.generated import SCHEMA, columns_in, predicates, rows
+from tests.unit.plan.sql_oracle import truth
+
+from indextables.expr.predicate import parse_predicate
+from indextables.expr.values import kind_of
+from indextables.model.types import Array, Decimal, Field, Struct
+from indextables.plan.columns import describe_columns
+from indextables.plan.fields import remember_fields
+from indextables.plan.filters import plan_filters
+
+INSIDE = Struct(tuple(f for f in SCHEMA.fields if f.name.startswith("c_")))
+TEXT = [{"name": "c_string", "role": "text"}]
+DOC = pa.schema([("_doc", pa.int64())])
+
+
+def arrow(values, kind):
+    """Rows' values as an Arrow array: days and microseconds are numbers there."""
+    if isinstance(kind, Struct):
+        members = [
+            arrow([None if v is None else v[f.name] for v in values], f.type) for f in kind.fields
+        ]
+        fields = [pa.field(f.name, m.type) for f, m in zip(kind.fields, members, strict=True)]
+        nulls = pa.array([v is None for v in values], pa.bool_())
+        return pa.StructArray.from_arrays(members, fields=fields, mask=nulls)
+    name = kind_of(kind)
+    if name == "date":
+        return pa.array(values, pa.int32()).cast(pa.date32())
+    if name.startswith("timestamp"):
+        return pa.array(values, pa.int64()).cast(kind.to_arrow())
+    return pa.array(values, kind.to_arrow())
+
+
+def to_table(data):
+    columns = {f.name: arrow([row[f.name] for row in data], f.type) for f in INSIDE.fields}
+    schema = pa.schema([pa.field(name, array.type) for name, array in columns.items()])
+    return pa.table(columns, schema=schema)
+
+
+@st.composite
+def batches(draw):
+    """A predicate, rows that vary where it looks, and how they are written."""
+    predicate = draw(predicates(INSIDE))
+    names = columns_in(predicate)
+    data = draw(st.lists(rows(INSIDE, names), min_size=1, max_size=12))
+    layout = draw(st.sampled_from(["compatible", "lean"]))
+    return predicate, data, layout, True
+
+
+def check(folder, predicate, data, layout, as_words):
+    fields = TEXT if as_words else []
+    columns = describe_columns(INSIDE, configuration=remember_fields(fields))
+    planned = plan_filters([parse_predicate(predicate)], columns)
+    split = open_rows(folder, to_table(data), fields=fields, layout=layout)
+    found = set(split.table(planned.query, DOC)["_doc"].to_pylist())
+    expected = {n for n, row in enumerate(data) if truth(predicate, row, INSIDE) is True}
+    assert split.count(planned.query) == len(found)
+    if planned.pushed == ("exact",):
+        assert found == expected, planned.query
+    else:
+        assert found >= expected, planned.query
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("plans")
+
+
+@settings(max_examples=100, deadline=None)
+@given(batches())
+def test_planned_queries_find_sqls_rows(folder, case):
+    check(folder, *case)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@given(batches())
+def test_planned_queries_find_sqls_rows_in_thousands_of_cases(folder, case):
+    check(folder, *case)
+
+
+def test_every_scalar_type_takes_part():
+    kinds = {kind_of(f.type) for f in INSIDE.fields}
+    assert {"boolean", "byte", "long", "float", "double", "string", "binary", "date"} <= kinds
+    assert any(isinstance(f.type, Decimal) for f in INSIDE.fields)
+    assert any(isinstance(f.type, Array) for f in INSIDE.fields)
+    assert any(isinstance(f, Field) and isinstance(f.type, Struct) for f in INSIDE.fields)
