@@ -58,26 +58,24 @@ def answers_itself(
 ) -> bool:
     """Whether the planner answers a scan without a Spark job.
 
-    The splits to touch must be small and the result bounded: an aggregate, a limit, few rows in all,
-    or a query by the index that finds few. `count` says how many it finds; without it, only a
+    The splits to touch must be small and the result bounded: an aggregate, a limit, few rows in
+    all, or a query by the index that finds few. `count` says how many it finds; without it, only a
     condition on one whole value counts as few.
     """
     if plan.answered_by_log or not plan.files.num_rows:
         return True
     if plan.bytes > max_bytes:
         return False
-    if plan.aggregate is not None:
-        return True
-    if plan.limit is not None:
-        return plan.limit <= max_rows
+    if plan.aggregate is not None or plan.limit is not None:
+        return plan.aggregate is not None or (plan.limit or 0) <= max_rows
     rows = pc.sum(plan.files.column("numRecords")).as_py()
-    if rows is not None and rows <= max_rows:
-        return True
+    return (rows is not None and rows <= max_rows) or _finds_few(plan, max_rows, count)
+
+
+def _finds_few(plan: ScanPlan, max_rows: int, count: Callable[[], int] | None) -> bool:
     if not all(_by_index(query) for query in plan.queries):
         return False
-    if count is None:
-        return all(_selective(query) for query in plan.queries)
-    return count() <= max_rows
+    return count() <= max_rows if count else all(_selective(query) for query in plan.queries)
 
 
 _INDEXED = {"none", "term", "set", "range", "prefix", "search"}
