@@ -41,8 +41,8 @@ impl FieldPlan {
         let fast = spec.fast.unwrap_or(fast);
         // `stored` and `indexed` can be ruled out; otherwise the layout decides
         let stored = spec.stored != Some(false) && (stored || !fast);
-        // what a fast column cannot hold whole must be stored, whatever was asked
-        let stored = stored || (facts.overlong && fast);
+        // what a fast column cannot give back exactly must be stored, whatever was asked
+        let stored = stored || (fast && (facts.overlong || facts.inexact));
         Self {
             encoding,
             fast,
