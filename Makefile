@@ -14,6 +14,11 @@ export PYTHONWARNDEFAULTENCODING =
 PROFILE ?= release
 JAR := python/indextables/jars/indextables-hooks.jar
 NATIVE := python/indextables/_native.abi3.so
+# servers that the tests of object stores run against; without Go or Node those tests are skipped
+MINIO := $(CACHE)/bin/minio
+MINIO_VERSION ?= v0.0.0-20260212201848-7aac2a2c5b7c
+AZURITE := $(CACHE)/npm/node_modules/.bin/azurite-blob
+AZURITE_VERSION ?= 3.35.0
 RUST_SOURCES := $(shell find rust/src -name '*.rs') rust/Cargo.toml rust/Cargo.lock
 SCALA_SOURCES := $(shell find jvm -name '*.scala' -o -path '*/services/*' -type f)
 
@@ -21,7 +26,9 @@ SCALA_SOURCES := $(shell find jvm -name '*.scala' -o -path '*/services/*' -type 
 help: ## Show this help
 	@awk 'BEGIN{FS=":.*##"} /^##@/{printf "\n%s\n",substr($$0,5)} /^[a-z-]+:.*##/{printf "  %-12s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.ready $(NATIVE) $(JAR) ## Create .venv with everything built (idempotent)
+setup: $(VENV)/.ready $(NATIVE) $(JAR) servers ## Create .venv with everything built (idempotent)
+
+servers: $(MINIO) $(AZURITE) ## Fetch the object stores of the tests (minutes once, then cached)
 
 demo: setup ## Index, search, aggregate and change a sample of log events
 	$(BIN)/python -m indextables.cli demo
@@ -78,4 +85,15 @@ $(NATIVE): $(RUST_SOURCES) $(VENV)/.ready
 $(JAR): $(SCALA_SOURCES) jvm/build.py $(VENV)/.ready
 	$(BIN)/python jvm/build.py $@
 
-.PHONY: help setup demo test test-slow check fix bench docs wheel clean
+$(MINIO):
+	@mkdir -p $(@D)
+	@if command -v go >/dev/null; then GOBIN=$(@D) go install github.com/minio/minio@$(MINIO_VERSION); \
+	else echo "no Go: tests against S3 will be skipped"; fi
+
+$(AZURITE):
+	@mkdir -p $(CACHE)/npm
+	@if command -v npm >/dev/null; then \
+	npm install --silent --no-fund --no-audit --prefix $(CACHE)/npm azurite@$(AZURITE_VERSION); \
+	else echo "no Node: tests against Azure will be skipped"; fi
+
+.PHONY: help setup servers demo test test-slow check fix bench docs wheel clean

@@ -461,6 +461,12 @@ CODES: dict[str, Code] = {
         "check the address and the storage keys",
         "22023",
     ),
+    "STORAGE_CREDENTIALS": Code(
+        StorageError,
+        "no credentials for `{url}`: {detail}",
+        "see docs/guides/object-stores.md for the places they are looked for",
+        "28000",
+    ),
     "STORAGE_FAILED": Code(
         StorageError,
         "`{path}`: {detail}",

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from indextables.config.secret import Secret
+
 PREFIX = "spark.indextables."
 # older names of the same product; their keys mean the same
 LEGACY_PREFIXES = ("spark.indexfiles.", "spark.tantivy4spark.", "tantivy4spark.", "indexfiles.")
@@ -89,6 +91,7 @@ def _boolean(text: str) -> bool:
 
 BOOLEAN = Parser(_boolean, "`true` or `false`")
 TEXT: Parser[str] = Parser(str, "any text")
+SECRET: Parser[Secret] = Parser(Secret, "any text")
 NAMES: Parser[tuple[str, ...]] = Parser(
     lambda text: tuple(part.strip() for part in text.split(",") if part.strip()),
     "a comma-separated list",

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from indextables.config.option import LEGACY_PREFIXES, PREFIX, Option, Scope
 from indextables.config.registry import OPTIONS
+from indextables.config.secret import REDACTED, Secret
 from indextables.errors import error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 T = TypeVar("T")
-REDACTED = "***REDACTED***"
+# keys of Hadoop's own file systems: whoever has set them for Spark need not set them again
+_HADOOP = ("fs.s3a.", "fs.azure.", "fs.gs.")
 _log = logging.getLogger("indextables.config")
 _BY_KEY = {
     name.lower(): option
@@ -34,11 +36,15 @@ _warned: set[str] = set()
 
 @dataclass(frozen=True, repr=False)
 class Settings:
-    """Typed values by option. `fields` holds the per-field keys: option key -> column -> value."""
+    """Typed values by option. `fields` holds the per-field keys: option key -> column -> value.
+
+    `hadoop` holds the lower-cased keys of Hadoop's file systems; any of them may be a credential.
+    """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     sources: Mapping[str, Scope] = field(default_factory=dict)
+    hadoop: Mapping[str, Secret] = field(default_factory=dict)
 
     def get(self, option: Option[T]) -> T:
         """The value of a key, or its default."""
@@ -93,7 +99,12 @@ def resolve(
                 values[option.key] = value
             else:
                 fields.setdefault(option.key, {})[column] = value
-    return Settings(values, fields, sources)
+    return Settings(values, fields, sources, _hadoop(session or {}) | _hadoop(options or {}))
+
+
+def _hadoop(given: Mapping[str, str]) -> dict[str, Secret]:
+    stripped = ((key.lower().removeprefix("spark.hadoop."), text) for key, text in given.items())
+    return {key: Secret(str(text)) for key, text in stripped if key.startswith(_HADOOP)}
 
 
 def _parse_all(

@@ -6,6 +6,7 @@ from typing import Any
 
 from indextables.config.option import (
     BOOLEAN,
+    SECRET,
     SIZE,
     TEXT,
     Option,
@@ -15,22 +16,32 @@ from indextables.config.option import (
     integer,
     optional,
 )
+from indextables.config.secret import Secret
 
 _GROUP = "Storage"
 _TEXT: Parser[str | None] = optional(TEXT)
+_SECRET: Parser[Secret | None] = optional(SECRET)
+
+
+def _part_size(text: str) -> int:
+    size = SIZE.parse(text)
+    if size < 5 << 20:
+        raise ValueError(text)
+    return size
+
 
 AWS_ACCESS_KEY = Option(
     "aws.accessKey",
-    _TEXT,
+    _SECRET,
     None,
-    "Access key of S3; unset, as AWS tools find it.",
+    "Access key of S3; unset, from Hadoop's keys, the environment or the machine's role.",
     _GROUP,
     secret=True,
 )
-AWS_SECRET_KEY = Option("aws.secretKey", _TEXT, None, "Secret key of S3.", _GROUP, secret=True)
+AWS_SECRET_KEY = Option("aws.secretKey", _SECRET, None, "Secret key of S3.", _GROUP, secret=True)
 AWS_SESSION_TOKEN = Option(
     "aws.sessionToken",
-    _TEXT,
+    _SECRET,
     None,
     "Session token of temporary S3 credentials.",
     _GROUP,
@@ -47,34 +58,35 @@ S3_ENDPOINT = Option(
 )
 S3_PATH_STYLE = Option(
     "s3.pathStyleAccess",
-    BOOLEAN,
-    default=False,
-    doc="Put the bucket into the path of the address and not before it.",
+    optional(BOOLEAN),
+    default=None,
+    doc="Put the bucket into the path of the address and not before it; unset, for every server "
+    "but Amazon's.",
     group=_GROUP,
     aliases=("aws.pathStyleAccess", "aws.forcePathStyle"),
 )
 AZURE_ACCOUNT = Option("azure.accountName", _TEXT, None, "Storage account of Azure.", _GROUP)
-AZURE_KEY = Option("azure.accountKey", _TEXT, None, "Key of the account.", _GROUP, secret=True)
+AZURE_KEY = Option("azure.accountKey", _SECRET, None, "Key of the account.", _GROUP, secret=True)
 AZURE_CONNECTION_STRING = Option(
     "azure.connectionString",
-    _TEXT,
+    _SECRET,
     None,
     "Account, key and address in one text.",
     _GROUP,
     secret=True,
 )
 AZURE_BEARER_TOKEN = Option(
-    "azure.bearerToken", _TEXT, None, "Token of an OAuth sign-in.", _GROUP, secret=True
+    "azure.bearerToken", _SECRET, None, "Token of an OAuth sign-in.", _GROUP, secret=True
 )
 AZURE_TENANT_ID = Option("azure.tenantId", _TEXT, None, "Tenant of an OAuth client.", _GROUP)
 AZURE_CLIENT_ID = Option("azure.clientId", _TEXT, None, "Name of an OAuth client.", _GROUP)
 AZURE_CLIENT_SECRET = Option(
-    "azure.clientSecret", _TEXT, None, "Secret of an OAuth client.", _GROUP, secret=True
+    "azure.clientSecret", _SECRET, None, "Secret of an OAuth client.", _GROUP, secret=True
 )
 AZURE_ENDPOINT = Option("azure.endpoint", _TEXT, None, "Address of the account.", _GROUP)
 GCP_SERVICE_ACCOUNT_KEY = Option(
     "gcp.serviceAccountKey",
-    _TEXT,
+    _SECRET,
     None,
     "Service account key of Google Cloud, as JSON.",
     _GROUP,
@@ -94,7 +106,41 @@ READ_TIMEOUT_MS = Option(
     "cloud.readTimeout", integer(1), 30_000, "Milliseconds to wait for an answer.", _GROUP
 )
 MAX_RETRIES = Option(
-    "cloud.maxRetries", integer(0), 3, "How often a failed request is repeated.", _GROUP
+    "cloud.maxRetries",
+    integer(0),
+    6,
+    "How often a request is repeated that was throttled or got no answer, with growing pauses.",
+    _GROUP,
+)
+PROXY_URL = Option(
+    "cloud.proxyUrl",
+    _SECRET,
+    None,
+    "Proxy for requests to the store; unset, as the environment says.",
+    _GROUP,
+    secret=True,
+)
+CREDENTIALS_PROVIDER = Option(
+    "cloud.credentialsProvider",
+    _TEXT,
+    None,
+    "Dotted name of a Python function or class that gives temporary credentials; it is asked "
+    "again before they expire.",
+    _GROUP,
+    aliases=("aws.credentialsProviderClass",),
+)
+MULTIPART_THRESHOLD = Option(
+    "s3.multipartThreshold", SIZE, 16 << 20, "Splits above this size are sent in parts.", _GROUP
+)
+PART_SIZE = Option(
+    "s3.partSize",
+    Parser(_part_size, "a size of at least 5M, such as `64M`"),
+    16 << 20,
+    "Size of the parts of an upload; larger when there would be too many.",
+    _GROUP,
+)
+MAX_CONCURRENCY = Option(
+    "s3.maxConcurrency", integer(1), 4, "Parts of one split sent at the same time.", _GROUP
 )
 
 _IGNORED = (
@@ -105,25 +151,16 @@ _IGNORED = (
     ),
     *ignored(
         _GROUP,
-        "Classes of the JVM cannot give credentials to the engine; set keys, or use what AWS "
-        "tools find.",
-        {"aws.credentialsProviderClass": (_TEXT, None)},
-    ),
-    *ignored(
-        _GROUP,
-        "Uploads are cut into parts by the engine.",
+        "Splits are sent from a file, so nothing waits in memory.",
         {
-            "s3.maxConcurrency": (integer(1), 4),
             "s3.maxQueueSize": (integer(1), 3),
-            "s3.multipartThreshold": (SIZE, 200 << 20),
-            "s3.partSize": (SIZE, 128 << 20),
             "s3.streamingThreshold": (SIZE, 100 << 20),
             "cloud.bufferSize": (SIZE, 16 << 20),
         },
     ),
     *ignored(
         _GROUP,
-        "Credentials of Databricks Unity Catalog are not fetched.",
+        "Has no effect of its own; handed to the credentials provider with the other storage keys.",
         {
             "databricks.workspaceUrl": (_TEXT, None),
             "databricks.clientId": (_TEXT, None),
@@ -138,7 +175,10 @@ _IGNORED = (
             "databricks.cache.maxSize": (integer(0), 100),
             "databricks.retry.attempts": (integer(0), 3),
         },
-        secrets={"databricks.apiToken": (_TEXT, None), "databricks.clientSecret": (_TEXT, None)},
+        secrets={
+            "databricks.apiToken": (_SECRET, None),
+            "databricks.clientSecret": (_SECRET, None),
+        },
     ),
     *ignored(
         _GROUP,

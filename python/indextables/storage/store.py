@@ -6,7 +6,6 @@ root. Everything above this module sees `StorageError` only, with the path in it
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,12 +23,14 @@ from obstore.exceptions import (
     PreconditionError,
     UnauthenticatedError,
 )
-from obstore.store import LocalStore, MemoryStore, ObjectStore
+from obstore.store import LocalStore, ObjectStore
 
 from indextables.errors import IndexTablesError, error
 from indextables.storage.counters import Counters
+from indextables.storage.redaction import strike
 
-_LEAVING = re.compile(r"^/|(^|/)\.{1,2}(/|$)|//|[\x00-\x1f]")
+# absolute, with a scheme, with empty, `.` or `..` parts, with control characters
+_LEAVING = re.compile(r"^/|^[A-Za-z][A-Za-z0-9+.-]*:/|(^|/)\.{1,2}(/|$)|//|[\x00-\x1f]")
 _LIST_CHUNK = 1000
 _REFUSALS = (InvalidPathError, NotSupportedError, PermissionDeniedError, UnauthenticatedError)
 
@@ -59,24 +60,33 @@ class Store:
     """One table's place in an object store."""
 
     def __init__(
-        self, url: str, backend: ObjectStore | None, options: Mapping[str, str] | None = None
+        self,
+        url: str,
+        backend: ObjectStore | None,
+        native: tuple[str, str],
+        *,
+        folder: str | None = None,
+        secrets: Iterable[str] = (),
     ) -> None:
         self.url = url
-        self.options = dict(options or {})
         self.counters = Counters()
         self._backend = backend
+        self._native = native
+        # a store on this machine: where, as its address may be another name
+        self._folder = folder or url
+        self._secrets = tuple(secrets)
 
     def __repr__(self) -> str:
         return f"Store({self.url!r})"
 
     def native(self) -> tuple[str, str]:
-        """Address and options (JSON) for the engine's own store."""
-        return self.url, json.dumps(self.options)
+        """Address and options (JSON) for the engine's own store; the options may hold secrets."""
+        return self._native
 
     @property
     def is_remote(self) -> bool:
         """Whether listings come sorted, page by page, over a network."""
-        return not isinstance(self._backend, LocalStore | MemoryStore | None)
+        return not isinstance(self._backend, LocalStore | None)
 
     def get(self, path: str) -> bytes:
         """The whole object; `FILE_MISSING` when there is none."""
@@ -96,7 +106,7 @@ class Store:
             self.counters.add("get")
             return None
         except (BaseError, OSError) as cause:
-            raise self._failed("get", path, cause) from cause
+            raise self._failed("get", path, cause) from self._struck(cause)
         self.counters.add("get", read=len(data))
         return data
 
@@ -126,7 +136,7 @@ class Store:
         except FileNotFoundError:
             raise error("FILE_MISSING", path=self._full(path)) from None
         except (BaseError, OSError) as cause:
-            raise self._failed("get_ranges", path, cause) from cause
+            raise self._failed("get_ranges", path, cause) from self._struck(cause)
         data = [part.to_bytes() for part in parts]
         self.counters.add("get", read=sum(map(len, data)))
         return data
@@ -144,7 +154,7 @@ class Store:
             self.counters.add("put")
             return False
         except (BaseError, OSError) as cause:
-            raise self._failed("put", path, cause) from cause
+            raise self._failed("put", path, cause) from self._struck(cause)
         self.counters.add("put", written=len(data))
         return True
 
@@ -159,7 +169,7 @@ class Store:
         except FileNotFoundError:
             return None
         except (BaseError, OSError) as cause:
-            raise self._failed("head", path, cause) from cause
+            raise self._failed("head", path, cause) from self._struck(cause)
 
     def list(self, prefix: str, start_after: str | None = None) -> Iterator[ObjectMeta]:
         """Everything below a folder, sorted by path, after a path if one is given."""
@@ -176,7 +186,7 @@ class Store:
         except FileNotFoundError:
             return
         except (BaseError, OSError) as cause:
-            raise self._failed("list", prefix, cause) from cause
+            raise self._failed("list", prefix, cause) from self._struck(cause)
 
     def _list_chunks(
         self, backend: ObjectStore, prefix: str, start_after: str | None
@@ -186,7 +196,9 @@ class Store:
             backend, prefix or None, offset=start_after, chunk_size=_LIST_CHUNK
         ):
             self.counters.add("list")
-            yield [_meta(each) for each in chunk]
+            # not every server knows where to begin: what comes before is left out here
+            after = start_after or ""
+            yield [_meta(each) for each in chunk if each["path"] > after]
 
     def children(self, folder: str, after: str = "", until: str = "\x7f") -> _Names:
         """Names directly in a folder, files and folders, with after < name < until, sorted.
@@ -216,7 +228,7 @@ class Store:
         except FileNotFoundError:
             return []
         except (BaseError, OSError) as cause:
-            raise self._failed("list", folder, cause) from cause
+            raise self._failed("list", folder, cause) from self._struck(cause)
         paths = [*found["common_prefixes"], *(meta["path"] for meta in found["objects"])]
         return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in paths)
 
@@ -232,29 +244,35 @@ class Store:
             except FileNotFoundError:
                 continue
             except (BaseError, OSError) as cause:
-                raise self._failed("delete", path, cause) from cause
+                raise self._failed("delete", path, cause) from self._struck(cause)
 
     def _reading(self) -> ObjectStore | None:
         """The backend, or None while the local folder does not exist."""
-        if self._backend is None and os.path.isdir(self.url):  # noqa: PTH112
-            self._backend = LocalStore(self.url)
+        if self._backend is None and os.path.isdir(self._folder):  # noqa: PTH112
+            self._backend = LocalStore(self._folder)
         return self._backend
 
     def _writing(self) -> ObjectStore:
         """The backend; a local folder is made with the first object."""
         if self._backend is None:
-            self._backend = LocalStore(self.url, mkdir=True)
+            self._backend = LocalStore(self._folder, mkdir=True)
         return self._backend
 
     def _full(self, path: str) -> str:
         return f"{self.url.rstrip('/')}/{path}"
 
     def _failed(self, what: str, path: str, cause: Exception) -> IndexTablesError:
-        detail = str(cause).split("\n", 1)[0]
+        detail = strike(str(cause).split("\n", 1)[0], self._secrets)
         failure = error("STORAGE_FAILED", path=self._full(path), detail=f"{what}: {detail}")
         # the store answered, and said no: the request was not carried out
         failure.context["refused"] = isinstance(cause, _REFUSALS)
         return failure
+
+    def _struck(self, cause: Exception) -> Exception:
+        """The cause as far as it may be shown: servers echo parts of what they were sent."""
+        text = str(cause)
+        struck = strike(text, self._secrets)
+        return cause if struck == text else type(cause)(struck)
 
 
 def _meta(raw: Mapping[str, Any]) -> ObjectMeta:

@@ -139,7 +139,7 @@ def test_secrets_are_never_shown():
     found = resolve({"aws.secretKey": "hush", "companion.parquet.aws.secretKey": "hush"})
     assert "hush" not in repr(found)
     assert all("hush" not in value for _, value, _ in found.describe())
-    assert found.get(storage.AWS_SECRET_KEY) == "hush"
+    assert found.get(storage.AWS_SECRET_KEY).reveal() == "hush"
     with pytest.raises(ConfigError) as caught:
         resolve({"aws.accessKey": "hush", "spark.indexfiles.aws.accessKey": "hush2"})
     assert "hush" not in str(caught.value)

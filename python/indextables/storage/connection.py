@@ -1,0 +1,154 @@
+"""How a store is reached: one pure function, whose result both clients are opened with.
+
+The log is read and written by obstore, splits by the engine. Both take the options from here, so
+they cannot differ in where they go, as whom, and how patiently.
+
+    address + settings + Hadoop's keys + environment ──> Connection ──> obstore's store
+                                                               └──────> the engine's store (JSON)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from indextables.config import storage as keys
+from indextables.config.secret import Secret
+from indextables.config.settings import Settings
+from indextables.storage.address import Address, Kind, parse_address
+from indextables.storage.azure import azure_options
+from indextables.storage.google import google_options
+from indextables.storage.hadoop import HadoopKeys
+from indextables.storage.s3 import s3_options
+
+Value = str | Secret
+
+FIRST_PAUSE_MS = 100
+LONGEST_PAUSE_MS = 5_000
+RETRY_SECONDS = 120
+# an answer that keeps coming is not cut off by the time to wait for one
+_LONGEST_REQUEST = "600s"
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Everything needed to open a store. `config` and `client` have object_store's own keys."""
+
+    address: Address
+    config: Mapping[str, Value] = field(default_factory=dict)
+    client: Mapping[str, Value] = field(default_factory=dict)
+    retries: int = 0
+    upload: Mapping[str, int] = field(default_factory=dict)
+    provider: str | None = None
+    properties: Mapping[str, Value] = field(default_factory=dict)
+
+    def native(self) -> tuple[str, str]:
+        """Address and options (JSON) for the engine's store; the text holds secrets."""
+        if self.address.kind is Kind.LOCAL:
+            return self.address.prefix, "{}"
+        options: dict[str, object] = {**reveal(self.config), **reveal(self.client)}
+        options |= {
+            "retry_max": self.retries,
+            "retry_first_pause_ms": FIRST_PAUSE_MS,
+            "retry_longest_pause_ms": LONGEST_PAUSE_MS,
+            "retry_seconds": RETRY_SECONDS,
+            **self.upload,
+        }
+        if self.provider:
+            options["credentials_provider"] = self.provider_spec()
+        return self.address.native, json.dumps(options)
+
+    def provider_spec(self) -> str:
+        """The user's credentials provider and what it is given, as JSON; the text holds secrets."""
+        spec = {
+            "name": self.provider,
+            "url": self.address.url,
+            "kind": self.address.kind,
+            "properties": reveal(self.properties),
+        }
+        return json.dumps(spec, sort_keys=True)
+
+    def secrets(self) -> Iterator[str]:
+        """Every secret in it, for striking them out of messages."""
+        for part in (self.config, self.client, self.properties):
+            for value in part.values():
+                if isinstance(value, Secret) and value:
+                    yield value.reveal()
+
+
+def plan_connection(url: str, settings: Settings, environ: Mapping[str, str]) -> Connection:
+    """How to reach the store of an address.
+
+    Nearest first: settings, Hadoop's keys, environment, the machine's own role. Credentials are
+    taken whole from the first place that has any.
+    """
+    address = parse_address(url)
+    if address.kind in (Kind.LOCAL, Kind.MEMORY):
+        return Connection(address)
+    provider = settings.get(keys.CREDENTIALS_PROVIDER)
+    config = _config(address, settings, environ, provided=provider is not None)
+    return Connection(
+        address,
+        config,
+        _client(address, config, settings),
+        settings.get(keys.MAX_RETRIES),
+        {
+            "upload_threshold_bytes": settings.get(keys.MULTIPART_THRESHOLD),
+            "upload_part_bytes": settings.get(keys.PART_SIZE),
+            "upload_concurrency": settings.get(keys.MAX_CONCURRENCY),
+        },
+        provider,
+        _properties(settings) if provider else {},
+    )
+
+
+def reveal(values: Mapping[str, Value]) -> dict[str, str]:
+    """The texts themselves, where a store is opened."""
+    return {k: v.reveal() if isinstance(v, Secret) else v for k, v in values.items()}
+
+
+def _config(
+    address: Address, settings: Settings, environ: Mapping[str, str], *, provided: bool
+) -> dict[str, Value]:
+    if address.kind is Kind.S3:
+        return s3_options(address, settings, environ, provided=provided)
+    if address.kind is Kind.AZURE:
+        return azure_options(address, settings, environ, provided=provided)
+    return google_options(settings, environ, provided=provided)
+
+
+def _client(address: Address, config: Mapping[str, Value], settings: Settings) -> dict[str, Value]:
+    """Options of the HTTP client. Certificates are always verified."""
+    endpoints = [str(v) for k, v in config.items() if "endpoint" in k or k == "google_base_url"]
+    client: dict[str, Value] = {
+        # without encryption only where the address itself says so
+        "allow_http": "true" if any(e.startswith("http://") for e in endpoints) else "false",
+        "connect_timeout": f"{settings.get(keys.CONNECTION_TIMEOUT_MS)}ms",
+        "read_timeout": f"{settings.get(keys.READ_TIMEOUT_MS)}ms",
+        "timeout": _LONGEST_REQUEST,
+        "pool_max_idle_per_host": str(settings.get(keys.MAX_CONNECTIONS)),
+    }
+    proxy = settings.get(keys.PROXY_URL) or _hadoop_proxy(address, settings)
+    return client | ({"proxy_url": proxy} if proxy else {})
+
+
+def _hadoop_proxy(address: Address, settings: Settings) -> Secret | None:
+    hadoop = HadoopKeys(settings.hadoop, (f"fs.s3a.bucket.{address.bucket}.{{}}", "fs.s3a.{}"))
+    host = hadoop.text("proxy.host")
+    if address.kind is not Kind.S3 or not host:
+        return None
+    port = hadoop.text("proxy.port") or "80"
+    user, password = hadoop.text("proxy.username"), hadoop.secret("proxy.password")
+    login = f"{user}:{password.reveal() if password else ''}@" if user else ""
+    return Secret(f"http://{login}{host}:{port}")
+
+
+def _properties(settings: Settings) -> dict[str, Value]:
+    """The storage keys that are set, for a provider to read its own from."""
+    given = {option.key: settings.get(option) for option in keys.OPTIONS if settings.is_set(option)}
+    return {
+        key: value if isinstance(value, Secret) else str(value)
+        for key, value in given.items()
+        if value is not None
+    }

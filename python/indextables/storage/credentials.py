@@ -1,0 +1,143 @@
+"""Temporary credentials from a function or class of the user's, asked again before they expire.
+
+The name is dotted (`package.module.Name`) and is imported wherever it is needed, also in Spark's
+workers. A function is called with the table's address and the storage keys that are set; a class
+is made with them once, and its object is called without arguments. Either returns a mapping:
+
+    S3       access_key_id, secret_access_key, and session_token if there is one
+    Azure    one of account_key, sas_token, bearer_token
+    Google   bearer_token
+
+and `expires_at`, a datetime with a time zone, seconds since 1970, or None for never.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from indextables.errors import IndexTablesError, error
+from indextables.storage.address import Kind
+
+# credentials are renewed this long before they end, or after nine tenths of a shorter life
+_EARLY_SECONDS = 300.0
+_FIELDS = {
+    Kind.S3: ({"access_key_id", "secret_access_key"},),
+    Kind.AZURE: ({"account_key"}, {"sas_token"}, {"bearer_token"}),
+    Kind.GOOGLE: ({"bearer_token"},),
+}
+_OPTIONAL = {"session_token"}
+
+
+@dataclass(frozen=True, repr=False)
+class Credentials:
+    """What a provider gave, and when (seconds since 1970) to ask for the next."""
+
+    values: Mapping[str, str]
+    expires_at: float | None
+    renew_at: float | None
+
+
+class Provider:
+    """Asks the user's provider, and remembers the answer while it is good. Safe between threads."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        kind: Kind,
+        properties: Mapping[str, str],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._name, self._url, self._kind = name, url, kind
+        self._properties = dict(properties)
+        self._now = now
+        self._lock = threading.Lock()
+        self._call: Callable[[], Any] | None = None
+        self._held: Credentials | None = None
+
+    def credentials(self) -> Credentials:
+        """Credentials that are good for a while yet."""
+        with self._lock:
+            held = self._held
+            if held is None or (held.renew_at is not None and self._now() >= held.renew_at):
+                held = self._held = self._fetch()
+            return held
+
+    def _fetch(self) -> Credentials:
+        if self._call is None:
+            self._call = _load(self._name, self._url, self._properties)
+        try:
+            given = self._call()
+        except Exception as cause:  # noqa: BLE001 (whatever the user's code raises)
+            # its text is not ours and may hold a secret
+            raise self._failed(f"it raised {type(cause).__name__}") from None
+        return self._checked(given)
+
+    def _checked(self, given: Any) -> Credentials:
+        if not isinstance(given, Mapping):
+            raise self._failed(f"it returned {type(given).__name__}, not a mapping")
+        values = {k: str(v) for k, v in given.items() if k != "expires_at" and v is not None}
+        names = set(values) - _OPTIONAL
+        if names not in _FIELDS[self._kind]:
+            wanted = " or ".join(", ".join(sorted(names)) for names in _FIELDS[self._kind])
+            raise self._failed(f"for {self._kind} it has to return {wanted}")
+        ends = _seconds(given.get("expires_at"))
+        if ends is None:
+            return Credentials(values, None, None)
+        now = self._now()
+        if ends <= now:
+            raise self._failed("the credentials it returned have expired")
+        return Credentials(values, ends, ends - min(_EARLY_SECONDS, (ends - now) / 10))
+
+    def _failed(self, detail: str) -> IndexTablesError:
+        return error("STORAGE_CREDENTIALS", url=self._url, detail=f"`{self._name}`: {detail}")
+
+
+def _load(name: str, url: str, properties: Mapping[str, str]) -> Callable[[], Any]:
+    module_name, _, attribute = name.replace(":", ".").rpartition(".")
+    try:
+        target = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError, ValueError):
+        detail = f"`{name}` is no importable Python function or class"
+        raise error("STORAGE_CREDENTIALS", url=url, detail=detail) from None
+    if isinstance(target, type):
+        made: Callable[[], Any] = target(url, dict(properties))
+        return made
+    return lambda: target(url, dict(properties))
+
+
+def _seconds(moment: Any) -> float | None:
+    if moment is None:
+        return None
+    if isinstance(moment, datetime):
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return float(moment)
+
+
+_providers: dict[str, Provider] = {}
+_providers_lock = threading.Lock()
+
+
+def provider_of(spec: str) -> Provider:
+    """The one provider of this process for a description (JSON: name, url, kind, properties)."""
+    with _providers_lock:
+        found = _providers.get(spec)
+        if found is None:
+            parts = json.loads(spec)
+            found = Provider(parts["name"], parts["url"], Kind(parts["kind"]), parts["properties"])
+            _providers[spec] = found
+        return found
+
+
+def fetch(spec: str) -> str:
+    """Credentials as JSON, for the engine, which keeps them until `renew_at_ms`."""
+    found = provider_of(spec).credentials()
+    renew_at_ms = None if found.renew_at is None else int(found.renew_at * 1000)
+    return json.dumps({"values": dict(found.values), "renew_at_ms": renew_at_ms})

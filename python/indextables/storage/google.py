@@ -1,0 +1,48 @@
+"""Options of a Google store. Pure: settings, Hadoop's keys and environment in, options out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from indextables.config import storage as keys
+from indextables.config.secret import Secret
+from indextables.config.settings import Settings
+from indextables.storage.hadoop import HadoopKeys
+
+Config = dict[str, str | Secret]
+
+
+def google_options(settings: Settings, environ: Mapping[str, str], *, provided: bool) -> Config:
+    """The options of a bucket; `provided` when a provider of the user's gives credentials."""
+    hadoop = HadoopKeys(settings.hadoop, ("fs.gs.{}",))
+    config: Config = {}
+    endpoint = settings.get(keys.GCP_ENDPOINT) or hadoop.text("storage.root.url")
+    if endpoint:
+        config["google_base_url"] = endpoint.rstrip("/")
+    if not provided:
+        config |= _credentials(settings, hadoop, environ)
+    return config
+
+
+def _credentials(settings: Settings, hadoop: HadoopKeys, environ: Mapping[str, str]) -> Config:
+    """The first place that has any: a key, a file, nothing at all, or the machine's own role."""
+    key = settings.get(keys.GCP_SERVICE_ACCOUNT_KEY)
+    file = settings.get(keys.GCP_CREDENTIALS_FILE) or hadoop.text(
+        "auth.service.account.json.keyfile"
+    )
+    if key or file:
+        return (
+            {"google_service_account_key": key} if key else {"google_service_account": file or ""}
+        )
+    if (hadoop.text("auth.type") or "").upper() == "UNAUTHENTICATED":
+        return {"google_skip_signature": "true"}
+    for name in (
+        "google_service_account_key",
+        "google_service_account",
+        "google_service_account_path",
+        "google_application_credentials",
+    ):
+        if found := environ.get(name.upper()):
+            return {name.removesuffix("_path"): Secret(found)}
+    anonymous = environ.get("GOOGLE_SKIP_SIGNATURE", "").lower() == "true"
+    return {"google_skip_signature": "true"} if anonymous else {}

@@ -1,0 +1,108 @@
+"""Stores to test against: the same tests run on a folder, in memory, on MinIO and on Azurite."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.stores import signing
+from tests.stores.servers import AZURE_ACCOUNT, AZURITE, MINIO, Server, azure_key, azurite, minio
+
+from indextables.config.settings import Settings, resolve
+from indextables.storage import Store, open_store
+
+BUCKET = "tables"
+# planted: no file, message or log may ever hold one of these
+ACCESS_KEY = "PLANTEDACCESSKEY"
+SECRET_KEY = "planted-secret-key-of-s3"
+AZURE_KEY = azure_key("planted-account-key-of-azure")
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Place:
+    """A store under test: where tables go and with which settings."""
+
+    kind: str
+    root: str
+    options: dict[str, str]
+    server: Server | None = None
+
+    @property
+    def settings(self) -> Settings:
+        return resolve(self.options)
+
+    def table(self, **options: str) -> Store:
+        """A store at a place where nothing is yet."""
+        return open_store(f"{self.root}/t{next(_numbers)}", resolve(self.options | options))
+
+    def again(self, store: Store) -> Store:
+        """Another store at the same place."""
+        return open_store(store.url, self.settings)
+
+
+@pytest.fixture(scope="session")
+def minio_server(tmp_path_factory):
+    if not MINIO.is_file():
+        pytest.skip(f"no {MINIO}: run `make servers`")
+    server = minio(tmp_path_factory.mktemp("minio"), ACCESS_KEY, SECRET_KEY).start()
+    signing.make_bucket(server.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def azurite_server(tmp_path_factory):
+    if not AZURITE.exists():
+        pytest.skip(f"no {AZURITE}: run `make servers`")
+    server = azurite(tmp_path_factory.mktemp("azurite"), AZURE_KEY).start()
+    signing.make_container(server.endpoint, BUCKET, AZURE_ACCOUNT, AZURE_KEY)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def s3(minio_server) -> Place:
+    return s3_place(minio_server)
+
+
+def s3_place(server: Server) -> Place:
+    options = {
+        "aws.accessKey": ACCESS_KEY,
+        "aws.secretKey": SECRET_KEY,
+        "aws.region": "us-east-1",
+        "s3.endpoint": server.endpoint,
+    }
+    return Place("s3", f"s3a://{BUCKET}", options, server)
+
+
+@pytest.fixture(scope="session")
+def azure(azurite_server) -> Place:
+    options = {
+        "azure.accountKey": AZURE_KEY,
+        "azure.endpoint": f"{azurite_server.endpoint}/{AZURE_ACCOUNT}",
+    }
+    root = f"abfss://{BUCKET}@{AZURE_ACCOUNT}.dfs.core.windows.net"
+    return Place("azure", root, options, azurite_server)
+
+
+@pytest.fixture(params=["local", "memory", "s3", "azure"])
+def place(request, tmp_path) -> Place:
+    if request.param == "local":
+        return Place("local", str(tmp_path), {})
+    if request.param == "memory":
+        return Place("memory", "memory://tests", {})
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def own_minio(tmp_path):
+    """A server of this test's own, to be killed."""
+    if not MINIO.is_file():
+        pytest.skip(f"no {MINIO}: run `make servers`")
+    server = minio(Path(tmp_path), ACCESS_KEY, SECRET_KEY).start()
+    signing.make_bucket(server.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
+    yield server
+    server.stop()

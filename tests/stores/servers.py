@@ -1,0 +1,110 @@
+"""Real object stores on loopback: MinIO for S3, Azurite for Azure. Stopped by their own pid."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CACHE = Path(os.environ.get("INDEXTABLES_CACHE", Path.home() / ".cache" / "indextables"))
+MINIO = CACHE / "bin" / "minio"
+AZURITE = CACHE / "npm" / "node_modules" / ".bin" / "azurite-blob"
+# the key every Azurite knows from its manual is replaced, so that it can be searched for
+AZURE_ACCOUNT = "tablesaccount"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass
+class Server:
+    """A process that answers on a port; `kill` is what a power cut would do to it."""
+
+    command: list[str]
+    port: int
+    environment: dict[str, str]
+    log: Path
+    ready: str
+    process: subprocess.Popen | None = field(default=None, repr=False)
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> Server:
+        with self.log.open("ab") as out:
+            self.process = subprocess.Popen(
+                self.command, stdout=out, stderr=out, env=os.environ | self.environment
+            )
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                with urllib.request.urlopen(self.endpoint + self.ready, timeout=1):
+                    return self
+            except urllib.error.HTTPError as answer:
+                if answer.code < 500:
+                    return self
+            except OSError:
+                pass
+            time.sleep(0.02)
+        self.stop()
+        msg = f"{self.command[0]} did not start: {self.log.read_text(errors='replace')[-2000:]}"
+        raise RuntimeError(msg)
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(10)
+            self.kill()
+
+
+def minio(folder: Path, user: str, password: str) -> Server:
+    port = free_port()
+    command = [str(MINIO), "server", "--quiet", "--address", f"127.0.0.1:{port}"]
+    environment = {
+        "MINIO_ROOT_USER": user,
+        "MINIO_ROOT_PASSWORD": password,
+        "MINIO_BROWSER": "off",
+        "MINIO_UPDATE": "off",
+        # one drive, small machine: do not keep memory for many parallel requests
+        "MINIO_API_REQUESTS_MAX": "64",
+    }
+    return Server(
+        [*command, str(folder / "data")],
+        port,
+        environment,
+        folder / "minio.log",
+        "/minio/health/ready",
+    )
+
+
+def azurite(folder: Path, key: str) -> Server:
+    port = free_port()
+    command = [str(AZURITE), "--silent", "--blobHost", "127.0.0.1", "--blobPort", str(port)]
+    command += ["--location", str(folder / "data"), "--skipApiVersionCheck", "--disableTelemetry"]
+    environment = {"AZURITE_ACCOUNTS": f"{AZURE_ACCOUNT}:{key}"}
+    return Server(command, port, environment, folder / "azurite.log", "/")
+
+
+def azure_key(text: str) -> str:
+    """A key of the form Azure has."""
+    return base64.b64encode(text.encode().ljust(64, b"-")).decode()
