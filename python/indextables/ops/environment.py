@@ -10,13 +10,15 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from indextables import __version__
-from indextables.config.settings import REDACTED
+from indextables.config.secret import REDACTED
 
 if TYPE_CHECKING:
     from indextables.ops.context import Context
     from indextables.ops.opened import Row
 
-_SECRET = re.compile(r"secret|key|password|token|credential|session", re.IGNORECASE)
+_SECRET = re.compile(
+    r"secret|key|password|token|credential|session|sas[.]|connection.?string|proxy", re.IGNORECASE
+)
 _PACKAGES = ("pyspark", "pyarrow", "obstore", "numpy", "pyroaring")
 
 
