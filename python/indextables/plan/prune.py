@@ -35,6 +35,7 @@ from indextables.plan.statistics import Extremes, may_hold, may_not_hold, read_b
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from indextables.log.state import PartitionBounds
     from indextables.model.types import Struct
     from indextables.plan.columns import Columns
 
@@ -96,7 +97,7 @@ def _keep(files: pa.Table, mask: pa.Array) -> pa.Table:
 
 
 def keep_manifest(
-    bounds: Mapping[str, tuple[str | None, str | None]] | None,
+    bounds: Mapping[str, PartitionBounds] | None,
     predicate: Predicate,
     schema: Struct,
     partition_columns: tuple[str, ...] = (),
@@ -111,8 +112,8 @@ def keep_manifest(
     used = {node.path for node in walk(bound) if isinstance(node, _LEAVES)}
     names = [name for name in partition_columns or bounds if (name,) in used and name in bounds]
     row = {
-        side: [[(name, bounds[name][at]) for name in names if bounds[name][at] is not None]]
-        for at, side in enumerate(("minValues", "maxValues"))
+        "minValues": [[(name, bounds[name].min) for name in names]],
+        "maxValues": [[(name, bounds[name].max) for name in names]],
     }
     texts = pa.map_(pa.string(), pa.string())
     table = pa.table({side: pa.array(maps, texts) for side, maps in row.items()})

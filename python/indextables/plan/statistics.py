@@ -69,11 +69,24 @@ def read_bounds(table: pa.Table, schema: Struct, names: Sequence[str]) -> Mappin
     found: dict[Path, Extremes] = {}
     for name in names:
         field = schema.get(name)
-        if field is not None:
-            low = typed_partition(table.column("minValues"), name, field.type)
-            high = typed_partition(table.column("maxValues"), name, field.type)
-            found[name,] = Extremes(field.type, low, high, cut=False)
+        if field is None:
+            continue
+        low = typed_partition(table.column("minValues"), name, field.type)
+        high = typed_partition(table.column("maxValues"), name, field.type)
+        if pa.types.is_string(low.type):
+            # other writers compare texts that look like numbers as numbers
+            odd = pc.or_(_looks_numeric(low), _looks_numeric(high))
+        else:
+            odd = pc.fill_null(pc.greater(low, high), False)  # noqa: FBT003
+        low = pc.if_else(odd, pa.scalar(None, low.type), low)
+        high = pc.if_else(odd, pa.scalar(None, high.type), high)
+        found[name,] = Extremes(field.type, low, high, cut=False)
     return found
+
+
+def _looks_numeric(text: pa.Array) -> pa.Array:
+    pattern = r"(?i)^[-+]?(\d+\.?\d*|\.\d+|inf|infinity|nan)([eE][-+]?\d+)?$"
+    return pc.fill_null(pc.match_substring_regex(text, pattern), False)  # noqa: FBT003
 
 
 def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:  # noqa: PLR0911 (one per kind)

@@ -11,6 +11,7 @@ from tests.unit.plan.log_files import TEXTS, files_of
 from tests.unit.plan.sql_oracle import key, truth
 
 from indextables.expr.predicate import parse_predicate
+from indextables.log.state import PartitionBounds
 from indextables.model.types import Atomic, Field, Struct
 from indextables.plan.columns import describe_columns
 from indextables.plan.partitions import render_value
@@ -68,7 +69,7 @@ def test_no_manifest_with_a_matching_split_is_left_out(case):
         kind = SCHEMA.get(name).type
         if values:
             ends = (min(values, key=key), max(values, key=key))
-            bounds[name] = tuple(render_value(v, kind) for v in ends)
+            bounds[name] = PartitionBounds(*(render_value(v, kind) for v in ends))
     keep = keep_manifest(bounds, parse_predicate(predicate), SCHEMA, PARTITIONS)
     matching = any(truth(predicate, row, SCHEMA) is True for group in groups for row in group)
     assert keep or not matching
@@ -132,6 +133,18 @@ def test_dates_are_read_in_every_spelling(low, high):
     assert kept(files, "=", "day", 19753, "date") == ["january"]
     assert kept(files, "=", "day", 19754, "date") == []
     assert kept(files, "<", "day", 19723, "date") == []
+
+
+def test_manifests_of_digits_in_text_columns_are_kept():
+    equal = {"op": "=", "args": [{"col": ["code"]}, {"lit": "5", "type": "string"}]}
+    # as written elsewhere for the values 1, 5 and 10
+    numeric = {"code": PartitionBounds("1", "10")}
+    assert keep_manifest(numeric, parse_predicate(equal), LOGS, ("code",))
+    plain = {"code": PartitionBounds("a", "b")}
+    assert not keep_manifest(plain, parse_predicate(equal), LOGS, ("code",))
+    unknown = {"code": PartitionBounds("a", None)}
+    above = {"op": ">", "args": [{"col": ["code"]}, {"lit": "z", "type": "string"}]}
+    assert keep_manifest(unknown, parse_predicate(above), LOGS, ("code",))
 
 
 def test_old_dates_in_microseconds_are_not_mistaken():
