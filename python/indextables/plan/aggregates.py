@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from indextables.expr.predicate import Column, Expr, parse_expression
-from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
+from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of
 from indextables.model.types import DataType, Decimal
 from indextables.plan.buckets import plan_bucket
 from indextables.plan.columns import Columns, field_name
@@ -165,7 +165,8 @@ def _key(
         kind = found.type.to_arrow()
         if info.partition:
             return Output(pa.field(name, kind), "partition", column=info.name)
-        if not info.columnar or len(expr.path) > 1:
+        plain = kind_of(found.type) != "string" or is_plain_string(found.type)
+        if not info.foldable or len(expr.path) > 1 or not plain:
             return None
         group = {"field": field_name(expr.path)}
     builder.groups.append(group)
@@ -193,11 +194,7 @@ def _function(  # noqa: PLR0911
     merge = _MERGES[op]
     if info.partition:
         return Output(field, _PARTITION_SOURCES[op], column=info.name), merge
-    if op == "COUNT":
-        countable = len(arg.path) == 1
-    else:
-        countable = info.columnar and len(arg.path) == 1 and info.role != "ip"
-    if not countable:
+    if len(arg.path) > 1 or (op != "COUNT" and not info.foldable):
         return None
     index = builder.ask({"op": op.lower(), "field": field_name(arg.path)}, kind)
     return Output(field, "engine", index, field_name(arg.path)), merge
@@ -214,7 +211,8 @@ def _sum_type(kind: DataType) -> pa.DataType | None:
 
 
 def _extreme_type(kind: DataType) -> pa.DataType | None:
-    return None if kind_of(kind) in (*_UNORDERED, "binary") else kind.to_arrow()
+    plain = kind_of(kind) != "string" or is_plain_string(kind)
+    return kind.to_arrow() if plain and kind_of(kind) not in _UNORDERED else None
 
 
 _RESULTS = {

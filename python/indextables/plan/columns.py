@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from indextables.expr.values import kind_of
+from indextables.expr.values import FLOATING, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,6 +57,15 @@ class ColumnInfo:
         if not self.fast or self.role in ("text", "json") or kind in _NESTED_KINDS:
             return False
         return self.ordered or self.partition or kind not in AS_TEXT_KINDS
+
+    @property
+    def foldable(self) -> bool:
+        """Whether the engine groups and compares whole values, column by column or row by row."""
+        kind = kind_of(self.type)
+        if kind in _NESTED_KINDS or kind == "void":
+            return False
+        # the bits of floats outside of columns keep two zeros
+        return self.columnar or (self.readable and kind not in FLOATING)
 
     @property
     def readable(self) -> bool:
