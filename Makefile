@@ -12,6 +12,7 @@ export CARGO_TARGET_DIR ?= $(CACHE)/cargo
 export PYTHONWARNDEFAULTENCODING =
 # `dev` compiles in seconds for work on the engine; everything measured or shipped is `release`.
 PROFILE ?= release
+DIST ?= dist
 JAR := python/indextables/jars/indextables-hooks.jar
 NATIVE := python/indextables/_native.abi3.so
 # servers that the tests of object stores run against; without Go or Node those tests are skipped
@@ -63,7 +64,7 @@ docs: setup ## Regenerate the generated documents
 
 ##@ Building
 wheel: $(VENV)/.ready $(JAR) ## Build the wheel into dist/
-	$(BIN)/maturin build --release --out dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --quiet --release --out $(DIST)
 
 clean: ## Remove what was built here (not the cache)
 	rm -rf $(VENV) dist $(NATIVE) $(JAR)
@@ -78,7 +79,7 @@ $(VENV)/.ready: requirements-dev.txt pyproject.toml
 	touch $@
 
 $(NATIVE): $(RUST_SOURCES) $(VENV)/.ready
-	cd rust && PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo build --quiet --profile $(PROFILE) --lib --features python
+	cd rust && PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo rustc --quiet --profile $(PROFILE) --lib --features python --crate-type cdylib
 	cp $(CARGO_TARGET_DIR)/$(subst dev,debug,$(PROFILE))/libindextables_engine.so $@.new
 	mv $@.new $@
 
