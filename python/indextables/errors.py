@@ -306,8 +306,8 @@ CODES: dict[str, Code] = {
     ),
     "PURGE_RETENTION": Code(
         InvalidError,
-        "a retention of {hours} hours is below the least of {least}: files of running writers and readers could be deleted",
-        "choose a longer one, or set `spark.indextables.purge.retentionCheckEnabled` to false if nobody uses the table",
+        "a retention of {hours} hours is below {least}: running writers could lose files",
+        "choose a longer one, or unset `purge.retentionCheckEnabled` if nobody writes",
         "22023",
     ),
     "QUERY_INVALID": Code(
@@ -487,7 +487,7 @@ CODES: dict[str, Code] = {
     ),
     "TIMESTAMP_INVALID": Code(
         InvalidError,
-        "`{text}` is no moment",
+        "`{timestamp}` is no moment",
         "write it as `2026-01-31 12:00:00` or `2026-01-31T12:00:00+01:00`",
         "22007",
     ),

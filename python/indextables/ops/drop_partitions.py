@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from indextables.errors import InvalidError
-from indextables.log.actions import RemoveFile
-from indextables.log.transaction import Operation, Transaction
+from indextables.log import operations
 from indextables.ops.partition_choice import choose, parse_choice
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from indextables.log import Snapshot
-    from indextables.log.actions import Action
     from indextables.ops.context import Context
     from indextables.ops.opened import OpenTable, Row
 
@@ -29,31 +27,16 @@ def run_drop_partitions(table: OpenTable, where: str, context: Context) -> list[
         return [_row(table, "error", None, problem.message)]
     if not chosen.num_rows:
         return [_row(table, "no_action", None, "no partition matches")]
-    now = table.now_ms()
-    gone = [chosen]
 
-    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
-        gone[0] = choose(newest.files(), predicate, newest, where)
-        return tuple(remove_actions(gone[0], now))
+    def matching(newest: Snapshot) -> pa.Table:
+        nonlocal chosen
+        chosen = choose(newest.files(), predicate, newest, where)
+        return chosen
 
     table.log.commit(
-        Transaction(
-            Operation.DROP_PARTITIONS,
-            table.snapshot.version,
-            rebuild=rebuild,
-            parameters={"predicate": where},
-        )
+        operations.drop_matching(table.snapshot, matching, parameters={"predicate": where})
     )
-    return [_row(table, "success", gone[0], "files are deleted by PURGE INDEXTABLE")]
-
-
-def remove_actions(files: pa.Table, now_ms: int, *, data_change: bool = True) -> list[RemoveFile]:
-    """The actions that take these files out of the table."""
-    columns = [files[name].to_pylist() for name in ("path", "partitionValues", "size")]
-    return [
-        RemoveFile(path, now_ms, data_change, dict(values or ()), size)
-        for path, values, size in zip(*columns, strict=True)
-    ]
+    return [_row(table, "success", chosen, "files are deleted by PURGE INDEXTABLE")]
 
 
 def _row(table: OpenTable, status: str, files: pa.Table | None, message: str) -> Row:

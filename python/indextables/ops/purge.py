@@ -16,22 +16,16 @@ from typing import TYPE_CHECKING
 from indextables.config import log as log_keys
 from indextables.config import maintenance as keys
 from indextables.errors import StorageError, error
-from indextables.log import names
-from indextables.ops.log_files import Inventory, take_inventory
-from indextables.ops.references import References, find_references
-from indextables.plan.retention import (
-    HOUR_MS,
-    LogCleanup,
-    Retention,
-    StoredFile,
-    plan_log_cleanup,
-    plan_orphans,
-)
+from indextables.log.retention import Policy
+from indextables.ops.log_files import take_inventory
+from indextables.ops.references import find_references
+from indextables.plan.orphans import HOUR_MS, StoredFile, plan_orphans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from indextables.config.settings import Settings
+    from indextables.log.cleaning import Cleaned
     from indextables.ops.opened import OpenTable, Row
 
 _log = logging.getLogger("indextables.purge")
@@ -41,9 +35,8 @@ _log = logging.getLogger("indextables.purge")
 class PurgePlan:
     """What goes: files of the log, and orphans among the data."""
 
-    log_files: tuple[str, ...]
-    state_files: tuple[str, ...]
-    states: int
+    policy: Policy
+    log: Cleaned
     orphans: tuple[StoredFile, ...]
     orphans_found: int
 
@@ -63,29 +56,22 @@ def run_purge(
         _log.info("%s `%s`", "would delete" if dry_run else "deleting", orphan.path)
     failed: list[str] = []
     if not dry_run:
-        for group in (plan.log_files, plan.state_files, [o.path for o in plan.orphans]):
-            failed += _delete(table, group)
+        table.log.clean(plan.policy)
+        failed = _delete(table, [orphan.path for orphan in plan.orphans])
     return [_row(table, plan, hours, failed, started, dry_run=dry_run)]
 
 
 def plan_purge(table: OpenTable, hours: float, log_hours: float | None, now_ms: int) -> PurgePlan:
     """Look at the whole table and decide; nothing is changed."""
     inventory = take_inventory(table.log)
-    cleanup = plan_log_cleanup(inventory.log, _retention(table.settings, log_hours), now_ms)
-    cleanup = _keep_metadata(table, inventory, cleanup)
-    left = sorted({*inventory.log.versions} - {*cleanup.versions})
-    bases = {*inventory.log.states, *inventory.log.checkpoints}
-    bases -= {*cleanup.states, *cleanup.checkpoints}
-    referenced = find_references(table.log, left, sorted(bases))
+    policy = _policy(table.settings, log_hours)
+    cleaned = table.log.clean(policy, dry_run=True)
+    left = inventory.without(cleaned.paths)
+    referenced = find_references(table.log, sorted(left.versions), sorted(left.bases))
     limit = table.settings.get(keys.PURGE_MAX_FILES)
     too_old = now_ms - hours * HOUR_MS
-    orphans, count = plan_orphans(inventory.data, referenced.data, too_old, limit)
-    log_files = [names.version_file(version) for version in cleanup.versions]
-    for version in cleanup.checkpoints:
-        log_files += inventory.checkpoints[version]
-    log_files += _orphaned_manifests(table, inventory, referenced, now_ms)
-    states = _state_files(inventory, cleanup, referenced)
-    return PurgePlan(tuple(log_files), states, len(cleanup.states), orphans, count)
+    orphans, count = plan_orphans(inventory.data, referenced, too_old, limit)
+    return PurgePlan(policy, cleaned, orphans, count)
 
 
 def _retention_hours(settings: Settings, asked: float | None) -> float:
@@ -96,46 +82,12 @@ def _retention_hours(settings: Settings, asked: float | None) -> float:
     return hours
 
 
-def _retention(settings: Settings, asked: float | None) -> Retention:
+def _policy(settings: Settings, asked: float | None) -> Policy:
     """How long the log is kept; a clause of the command counts for states as well."""
-    in_ms = settings.get(log_keys.LOG_RETENTION_MS)
-    log_ms = in_ms if in_ms is not None else settings.get(log_keys.LOG_RETENTION_HOURS) * HOUR_MS
-    state_ms = settings.get(log_keys.STATE_RETENTION_HOURS) * HOUR_MS
-    if asked is not None:
-        log_ms, state_ms = asked * HOUR_MS, min(state_ms, asked * HOUR_MS)
-    return Retention(log_ms, state_ms, settings.get(log_keys.STATE_RETENTION_VERSIONS))
-
-
-def _keep_metadata(table: OpenTable, inventory: Inventory, cleanup: LogCleanup) -> LogCleanup:
-    """Older states leave the metadata to the version files: then these must stay."""
-    base = inventory.log.newest_base
-    if base is None or base not in inventory.log.states:
-        return cleanup
-    if table.log.reader.state(base).metadata is not None:
-        return cleanup
-    return replace(cleanup, versions=(), checkpoints=())
-
-
-def _orphaned_manifests(
-    table: OpenTable, inventory: Inventory, referenced: References, now_ms: int
-) -> list[str]:
-    # young ones may belong to a checkpoint that is just being written
-    too_old = now_ms - table.settings.get(log_keys.GC_MIN_MANIFEST_AGE_HOURS) * HOUR_MS
-    return [
-        manifest.path
-        for manifest in inventory.manifests
-        if manifest.path not in referenced.manifests and manifest.modified_ms <= too_old
-    ]
-
-
-def _state_files(
-    inventory: Inventory, cleanup: LogCleanup, referenced: References
-) -> tuple[str, ...]:
-    """The files of expired states; manifests that a newer state uses stay where they are."""
-    paths = [path for version in cleanup.states for path in inventory.states[version]]
-    gone = [path for path in paths if path not in referenced.manifests]
-    # without its head a state does not exist, so the head goes first
-    return tuple(sorted(gone, key=lambda path: (not path.endswith("/_manifest.avro"), path)))
+    policy = Policy.of(settings)
+    if asked is None:
+        return policy
+    return replace(policy, log_hours=asked, state_hours=min(policy.state_hours, asked))
 
 
 def _delete(table: OpenTable, paths: Sequence[str]) -> list[str]:
@@ -168,9 +120,10 @@ def _row(
 ) -> Row:
     lost = set(failed)
     size = sum(orphan.size for orphan in plan.orphans if orphan.path not in lost)
-    deleted = 0 if dry_run else sum(orphan.path not in lost for orphan in plan.orphans)
-    log_deleted = 0 if dry_run else sum(path not in lost for path in plan.log_files)
-    message = f"{plan.orphans_found} orphaned files, {len(plan.log_files)} log files"
+    deleted = 0 if dry_run else len(plan.orphans) - len(lost)
+    states = len({path.rsplit("/", 2)[1] for path in plan.log.states})
+    log_files = len(plan.log.versions) + len(plan.log.checkpoints) + len(plan.log.manifests)
+    message = f"{plan.orphans_found} orphaned files, {log_files} log files, {states} states"
     if plan.orphans_found > len(plan.orphans):
         message += f"; the oldest {len(plan.orphans)} in this run"
     if failed:
@@ -181,9 +134,9 @@ def _row(
         "orphaned_files_deleted": deleted,
         "size_mb_deleted": 0.0 if dry_run else size / (1 << 20),
         "retention_hours": int(hours),
-        "tx_log_files_deleted": log_deleted,
-        "expired_states_found": plan.states,
-        "expired_states_deleted": 0 if dry_run or lost & {*plan.state_files} else plan.states,
+        "tx_log_files_deleted": 0 if dry_run else log_files,
+        "expired_states_found": states,
+        "expired_states_deleted": 0 if dry_run else states,
         "dry_run": dry_run,
         "duration_ms": table.now_ms() - started,
         "message": message,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from indextables.log import names
 from indextables.log.actions import AddFile, Metadata, UnknownAction
 from indextables.ops.log_files import INDEX_FOLDER
 
@@ -24,20 +22,12 @@ if TYPE_CHECKING:
 _INDEX_NAME = re.compile(r"index-[0-9a-fA-F-]{36}-\d+")
 
 
-@dataclass
-class References:
-    """Paths that must stay."""
-
-    data: set[str] = field(default_factory=set)
-    manifests: set[str] = field(default_factory=set)
-
-
-def find_references(log: Log, versions: Iterable[int], bases: Iterable[int]) -> References:
+def find_references(log: Log, versions: Iterable[int], bases: Iterable[int]) -> set[str]:
     """Everything that these version files and these bases name, and the newest version needs.
 
     A base that cannot be read is an error: what it needs is unknown, so nothing may be deleted.
     """
-    found = References()
+    found: set[str] = set()
     for base in bases:
         _add_snapshot(found, log.snapshot(base))
     _add_snapshot(found, log.snapshot())
@@ -48,28 +38,23 @@ def find_references(log: Log, versions: Iterable[int], bases: Iterable[int]) -> 
     return found
 
 
-def _add_snapshot(found: References, snapshot: Snapshot) -> None:
+def _add_snapshot(found: set[str], snapshot: Snapshot) -> None:
     files: pa.Table = snapshot.files()
-    found.data.update(files["path"].to_pylist())
+    found.update(files["path"].to_pylist())
     vectors = pc.struct_field(files["deletionVector"], "file")
-    found.data.update(pc.unique(vectors.drop_null()).to_pylist())
+    found.update(pc.unique(vectors.drop_null()).to_pylist())
     for text in pc.unique(files["extra"].drop_null()).to_pylist():
         _add_index_names(found, text)
     _add_action(found, snapshot.metadata)
     for action in snapshot.change.unknown:
         _add_action(found, action)
-    if snapshot.base is not None:
-        state = snapshot.base.state
-        found.manifests.update(
-            names.manifest_path(manifest.path, state.version) for manifest in state.manifests
-        )
 
 
-def _add_action(found: References, action: Action) -> None:
+def _add_action(found: set[str], action: Action) -> None:
     if isinstance(action, AddFile):
-        found.data.add(action.path)
+        found.add(action.path)
         if action.deletion_vector is not None:
-            found.data.add(action.deletion_vector.file)
+            found.add(action.deletion_vector.file)
         _add_index_names(found, action.extra)
     elif isinstance(action, Metadata):
         _add_index_names(found, dict(action.configuration))
@@ -77,8 +62,8 @@ def _add_action(found: References, action: Action) -> None:
         _add_index_names(found, action.value)
 
 
-def _add_index_names(found: References, value: Any) -> None:
+def _add_index_names(found: set[str], value: Any) -> None:
     """Index files are also named where newer writers put them: anything that looks like one."""
     if value:
         text = value if isinstance(value, str) else json.dumps(value)
-        found.data.update(INDEX_FOLDER + name for name in _INDEX_NAME.findall(text))
+        found.update(INDEX_FOLDER + name for name in _INDEX_NAME.findall(text))

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from indextables.errors import error
-from indextables.log.transaction import Operation, Transaction
+from indextables.log import operations
 from indextables.ops.timestamps import moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from indextables.log import Snapshot
-    from indextables.log.actions import Action
+    from indextables.log import Metadata
     from indextables.ops.opened import OpenTable, Row
 
 _PREFIX = "indextables.companion.tableRoots."
@@ -65,18 +64,13 @@ def _shown(millis: str | None) -> str | None:
 def _change(table: OpenTable, values: Mapping[str, str | None], name: str) -> None:
     _require_companion(table)
 
-    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
-        merged = {**newest.metadata.configuration, **values}
+    def change(metadata: Metadata) -> Metadata:
+        merged = {**metadata.configuration, **values}
         kept = {key: value for key, value in merged.items() if value is not None}
-        return (replace(newest.metadata, configuration=kept),)
+        return replace(metadata, configuration=kept)
 
     table.log.commit(
-        Transaction(
-            Operation.CHANGE_METADATA,
-            table.snapshot.version,
-            rebuild=rebuild,
-            parameters={"tableRoot": name},
-        )
+        operations.change_metadata(table.snapshot, change, parameters={"tableRoot": name})
     )
 
 

@@ -1,7 +1,7 @@
 """Which splits MERGE SPLITS joins: pure, from the files of a snapshot to groups.
 
-Only splits of the same partition, document mapping and tags can be joined. Within these, small ones
-are taken in order of age until the target size is reached. Splits with deleted rows are rewritten
+Only splits of the same partition and tags can be joined. Within these, small ones are taken in
+order of age until the target size is reached. Splits with deleted rows are rewritten
 whatever their size, because that is how deleted rows leave the table.
 """
 
@@ -29,8 +29,6 @@ _COLUMNS = (
     "partitionValues",
     "size",
     "modificationTime",
-    "docMappingJson",
-    "docMappingRef",
     "splitTags",
     "deletionVector",
 )
@@ -97,8 +95,7 @@ def plan_merge(
 
 
 def _kind(row: Mapping[str, Any], values: Mapping[str, str]) -> Any:
-    mapping = row["docMappingRef"] or row["docMappingJson"]
-    return tuple(sorted(values.items())), mapping, tuple(sorted(row["splitTags"] or ()))
+    return tuple(sorted(values.items())), tuple(sorted(row["splitTags"] or ()))
 
 
 def _pack(candidates: list[_Candidate], limits: MergeLimits) -> list[list[_Candidate]]:

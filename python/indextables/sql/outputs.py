@@ -109,7 +109,7 @@ OUTPUTS: dict[type[c.Command], Struct] = {
     c.DescribeHistory: columns(
         "version bigint, timestamp timestamp, operation string, operation_parameters string, "
         "operation_metrics string, read_version bigint, is_blind_append boolean, "
-        "engine_info string, user_metadata string, commit_id string"
+        "engine_info string, user_metadata string"
     ),
     c.DescribeDetail: columns(
         "format string, id string, name string, description string, location string, "

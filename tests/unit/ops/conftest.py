@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ HOUR = 3_600_000
 class Clock:
     """A clock that stands until it is set."""
 
-    ms: int = 1_800_000_000_000
+    ms: int = field(default_factory=lambda: int(time.time() * 1000))
 
     def now_ms(self):
         self.ms += 1

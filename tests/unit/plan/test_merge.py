@@ -57,11 +57,10 @@ def test_large_splits_are_left_alone_unless_rows_were_deleted():
     assert _paths(plan_merge(files, LIMITS)) == [("big",)]
 
 
-def test_partitions_mappings_and_tags_are_never_mixed():
+def test_partitions_and_tags_are_never_mixed():
     files = _files(
         _file("a", 1, 1, [("p", "1")]),
         _file("b", 1, 2, [("p", "2")]),
-        _file("c", 1, 3, [("p", "1")], ref="other"),
         _file("d", 1, 4, [("p", "1")], tags=["bucket:1"]),
         _file("e", 1, 5, [("p", "1")]),
     )

@@ -1,0 +1,40 @@
+"""One merge: several splits of a store into one, wherever there is room to do it."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from indextables.engine.merge import MergeInput, merge_splits
+from indextables.engine.store import open_store
+from indextables.errors import IndexTablesError
+from indextables.model.types import parse_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def run_merge_task(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the inputs; a failure is a result too, so that other merges of the batch count."""
+    try:
+        done = merge_splits(
+            [_input(each) for each in payload["inputs"]],
+            open_store(payload["url"], payload["store_options"]),
+            payload["output"],
+            schema=parse_schema(payload["schema"]).to_arrow_schema(),
+            fields=payload["fields"],
+            options=payload["options"],
+        )
+    except IndexTablesError as failure:
+        return {"error": str(failure)}
+    return {"info": asdict(done.split), "skipped": done.skipped}
+
+
+def _input(value: Mapping[str, Any]) -> MergeInput:
+    footer, deleted = value["footer"], value["deleted"]
+    return MergeInput(
+        value["path"],
+        (footer[0], footer[1]) if footer else None,
+        base64.b64decode(deleted) if deleted else None,
+    )

@@ -1,0 +1,212 @@
+"""Command to answer: finds the verb of a command, runs it, gives its rows as an Arrow table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from indextables.errors import IndexTablesError, TableNotFoundError, error
+from indextables.log.history import parse_timestamp
+from indextables.ops import caches, skipping_stats
+from indextables.ops.checkpoint import run_checkpoint
+from indextables.ops.component_sizes import run_component_sizes
+from indextables.ops.describe_detail import run_describe_detail
+from indextables.ops.describe_history import run_describe_history
+from indextables.ops.describe_state import run_describe_state
+from indextables.ops.describe_transaction_log import run_describe_transaction_log
+from indextables.ops.drop_partitions import run_drop_partitions
+from indextables.ops.environment import run_describe_environment
+from indextables.ops.invalidate import run_invalidate
+from indextables.ops.merge_jobs import run_describe_merge_jobs
+from indextables.ops.merge_splits import MergeRequest, run_merge
+from indextables.ops.opened import OpenTable, Row, open_table
+from indextables.ops.purge import run_purge
+from indextables.ops.repair import run_repair
+from indextables.ops.restore import run_restore
+from indextables.ops.table_roots import (
+    run_describe_table_roots,
+    run_set_table_root,
+    run_unset_table_root,
+)
+from indextables.ops.truncate_time_travel import run_truncate
+from indextables.sql import cache_commands as cache
+from indextables.sql import commands as c
+from indextables.sql import companion_commands as companion
+from indextables.sql.outputs import output_of
+from indextables.sql.parser import parse
+from indextables.sql.render import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from indextables.ops.context import Context
+    from indextables.sql.target import Target
+
+
+def execute(command: c.Command | str, context: Context) -> pa.Table:
+    """Run a command, given as text or as a value."""
+    found = parse(command) if isinstance(command, str) else command
+    rows = _RUNS[type(found)](found, context)
+    return pa.Table.from_pylist(rows, schema=output_of(found).to_arrow_schema())
+
+
+def locate(target: Target, context: Context) -> str:
+    """The path a target means: itself, what the catalog says, or a text that must be a path."""
+    if target.is_path:
+        return str(target)
+    found = context.locate(target.parts)
+    if found is not None:
+        return found
+    if target.path is not None:
+        return target.path
+    raise error("TABLE_NOT_FOUND", path=str(target))
+
+
+def _opened(target: Target, context: Context) -> OpenTable:
+    return open_table(locate(target, context), context)
+
+
+def _merge(command: c.MergeSplits, context: Context) -> list[Row]:
+    assert command.target is not None
+    request = MergeRequest(
+        where=command.where,
+        target_bytes=command.target_size,
+        max_groups=command.max_dest_splits,
+        max_sources=command.max_source_splits,
+        precommit=command.precommit,
+    )
+    return run_merge(lambda: _opened(_some(command.target), context), request, context)
+
+
+def _some(target: Target | None) -> Target:
+    assert target is not None
+    return target
+
+
+def _purge(command: c.Purge, context: Context) -> list[Row]:
+    return run_purge(
+        _opened(command.target, context),
+        older_than_hours=command.older_than.hours if command.older_than else None,
+        log_hours=command.log_retention.hours if command.log_retention else None,
+        dry_run=command.dry_run,
+    )
+
+
+def _drop_partitions(command: c.DropPartitions, context: Context) -> list[Row]:
+    return run_drop_partitions(_opened(command.target, context), command.where, context)
+
+
+def _checkpoint(command: c.Checkpoint | c.Compact, context: Context) -> list[Row]:
+    try:
+        table = _opened(command.target, context)
+        return run_checkpoint(table, compact=isinstance(command, c.Compact))
+    except IndexTablesError as problem:
+        return [_failed(command.target, f"ERROR: {problem.message}") | {"is_multi_part": False}]
+
+
+def _truncate(command: c.TruncateTimeTravel, context: Context) -> list[Row]:
+    try:
+        return run_truncate(_opened(command.target, context), dry_run=command.dry_run)
+    except IndexTablesError as problem:
+        return [_failed(command.target, "ERROR") | {"message": problem.message}]
+
+
+def _state(command: c.DescribeState, context: Context) -> list[Row]:
+    path = locate(command.target, context)
+    try:
+        return run_describe_state(open_table(path, context))
+    except TableNotFoundError:
+        raise
+    except IndexTablesError as problem:
+        return [_failed(command.target, f"ERROR: {problem.message}") | {"format": "error"}]
+
+
+def _failed(target: Target, status: str) -> Row:
+    return {"table_path": str(target), "status": status}
+
+
+def _restore(command: c.Restore, context: Context) -> list[Row]:
+    moment = None if command.timestamp is None else parse_timestamp(command.timestamp)
+    return run_restore(_opened(command.target, context), command.version, moment)
+
+
+def _invalidate(command: c.InvalidateLogCache, context: Context) -> list[Row]:
+    path = None if command.target is None else locate(command.target, context)
+    return run_invalidate(path, context)
+
+
+def _wait(command: cache.WaitForPrewarmJobs, context: Context) -> list[Row]:
+    path = None if command.target is None else locate(command.target, context)
+    return caches.run_wait_for_prewarm(command.job, path)
+
+
+def _prewarm(command: cache.PrewarmCache, context: Context) -> list[Row]:
+    _opened(command.target, context)
+    return caches.run_prewarm(command.segments, command.fields, later=command.asynchronous)
+
+
+def _unsupported(command: c.Command, _: Context) -> list[Row]:
+    raise error("COMMAND_UNSUPPORTED", command=render(command))
+
+
+def _on_table(run: Callable[[OpenTable], list[Row]]) -> Callable[[Any, Context], list[Row]]:
+    return lambda command, context: run(_opened(command.target, context))
+
+
+def _always(run: Callable[[], list[Row]]) -> Callable[[Any, Context], list[Row]]:
+    return lambda _command, _context: run()
+
+
+def _nothing(_command: Any, _context: Context) -> list[Row]:
+    return []
+
+
+_RUNS: dict[type[c.Command], Callable[[Any, Context], list[Row]]] = {
+    c.MergeSplits: _merge,
+    c.Purge: _purge,
+    c.DropPartitions: _drop_partitions,
+    c.Repair: lambda command, context: run_repair(command.source, command.destination, context),
+    c.InvalidateLogCache: _invalidate,
+    c.DescribeTransactionLog: lambda command, context: run_describe_transaction_log(
+        _opened(command.target, context), include_all=command.include_all
+    ),
+    c.DescribeEnvironment: lambda _, context: run_describe_environment(context),
+    c.DescribeState: _state,
+    c.DescribeComponentSizes: lambda command, context: run_component_sizes(
+        _opened(command.target, context), command.where, context
+    ),
+    c.DescribeHistory: lambda command, context: run_describe_history(
+        _opened(command.target, context), command.limit
+    ),
+    c.DescribeDetail: _on_table(run_describe_detail),
+    c.DescribeMergeJobs: _always(run_describe_merge_jobs),
+    c.Checkpoint: _checkpoint,
+    c.Compact: _checkpoint,
+    c.TruncateTimeTravel: _truncate,
+    c.Restore: _restore,
+    cache.FlushSearcherCache: lambda _, context: caches.run_flush_searcher_cache(context),
+    cache.FlushDiskCache: _always(caches.run_flush_disk_cache),
+    cache.FlushDataSkippingStats: _always(skipping_stats.run_reset_skipping_stats),
+    cache.InvalidateDataSkippingCache: _always(skipping_stats.run_reset_skipping_stats),
+    cache.DescribeDiskCache: _always(caches.run_describe_disk_cache),
+    cache.DescribeStorageStats: lambda _, context: caches.run_describe_storage_stats(context),
+    cache.DescribeDataSkippingStats: _always(skipping_stats.run_describe_skipping_stats),
+    cache.PrewarmCache: _prewarm,
+    cache.DescribePrewarmJobs: _nothing,
+    cache.WaitForPrewarmJobs: _wait,
+    cache.EnableProfiler: _always(caches.run_switch_profiler),
+    cache.DisableProfiler: _always(caches.run_switch_profiler),
+    cache.DescribeProfiler: _nothing,
+    cache.ResetProfiler: _nothing,
+    cache.DescribeProfilerCache: _nothing,
+    cache.ResetProfilerCache: _nothing,
+    companion.BuildCompanion: _unsupported,
+    companion.SetTableRoot: lambda command, context: run_set_table_root(
+        _opened(command.target, context), command.name, command.path
+    ),
+    companion.UnsetTableRoot: lambda command, context: run_unset_table_root(
+        _opened(command.target, context), command.name
+    ),
+    companion.DescribeTableRoots: _on_table(run_describe_table_roots),
+}

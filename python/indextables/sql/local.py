@@ -1,0 +1,82 @@
+"""The door without Spark: settings from a mapping, tables by path, work done in this process."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from indextables.config.settings import Settings, resolve
+from indextables.log import Log, open_log
+from indextables.ops.tasks import run_task
+from indextables.sql.where import parse_where
+from indextables.storage import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from indextables.expr.predicate import Predicate
+    from indextables.model.types import Struct
+
+T = TypeVar("T")
+
+
+@dataclass
+class LocalContext:
+    """Answers what operations ask, without Spark; `tables` maps names to paths."""
+
+    session: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
+    _logs: dict[str, Log] = field(default_factory=dict)
+    _hits: int = 0
+    _misses: int = 0
+
+    def settings(self, configuration: Mapping[str, str]) -> Settings:
+        """The settings in force for a table with this configuration."""
+        return resolve({}, self.session, configuration)
+
+    def log(self, path: str) -> Log:
+        """The log at a path, held open."""
+        settings = self.settings({})
+        store = open_store(path, settings)
+        if store.url in self._logs:
+            self._hits += 1
+        else:
+            self._misses += 1
+            self._logs[store.url] = open_log(store, settings)
+        return self._logs[store.url]
+
+    def logs(self) -> list[Log]:
+        """All logs that are held open."""
+        return list(self._logs.values())
+
+    def locate(self, name: tuple[str, ...]) -> str | None:
+        """The path of a named table."""
+        return self.tables.get(".".join(name))
+
+    def predicate(self, text: str, schema: Struct) -> Predicate:
+        """The predicate of a WHERE clause."""
+        return parse_where(text, schema)
+
+    def tasks(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Run the work with as many threads as there are cores: the engine does it."""
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            return list(pool.map(lambda payload: run_task(kind, payload), payloads))
+
+    def step(self, compute: Callable[[], T]) -> T:
+        """Nothing is ever run twice here."""
+        return compute()
+
+    def properties(self) -> Mapping[str, str]:
+        """The settings given to this door."""
+        return self.session
+
+    def invalidate(self, path: str | None) -> tuple[int, int]:
+        """Forget held logs."""
+        before = self._hits, self._misses
+        keep = None if path is None else open_store(path, self.settings({})).url
+        for url, log in list(self._logs.items()):
+            if keep in (None, url):
+                log.invalidate()
+        return before

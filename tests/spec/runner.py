@@ -1,0 +1,181 @@
+"""Runs a spec file through one door."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from language import Block, read_blocks, read_table, shown
+from tables import append, create
+
+from indextables.errors import IndexTablesError, from_text
+from indextables.sql.execute import execute
+from indextables.sql.local import LocalContext
+from indextables.sql.outputs import output_of
+from indextables.sql.parser import parse
+
+
+class LocalDoor:
+    """Commands without Spark, on paths or on names of a mapping."""
+
+    def __init__(self, root: Path, *, by_name: bool) -> None:
+        self.root, self.by_name = root, by_name
+        self.context = LocalContext()
+
+    def register(self, name: str) -> None:
+        if self.by_name:
+            self.context.tables = {**self.context.tables, f"spec.{name}": str(self.root / name)}
+
+    def session(self, key: str, value: str) -> None:
+        self.context.session = {**self.context.session, key: value}
+
+    def run(self, text: str) -> tuple[list[str], list[dict]]:
+        table = execute(text, self.context)
+        return table.column_names, table.to_pylist()
+
+    def close(self) -> None:
+        pass
+
+
+class SparkDoor:
+    """Commands through `spark.sql`, on paths or on catalog tables."""
+
+    def __init__(self, root: Path, spark, *, by_name: bool) -> None:
+        self.root, self.spark, self.by_name = root, spark, by_name
+        self.context = LocalContext()
+        self._set: list[str] = []
+        if by_name:
+            spark.sql("CREATE DATABASE IF NOT EXISTS spec")
+
+    def register(self, name: str) -> None:
+        if self.by_name:
+            self.spark.sql(f"DROP TABLE IF EXISTS spec.{name}")
+            path = self.root / name
+            self.spark.sql(f"CREATE TABLE spec.{name} USING indextables LOCATION '{path}'")
+
+    def session(self, key: str, value: str) -> None:
+        self.spark.conf.set(key, value)
+        self._set.append(key)
+
+    def run(self, text: str) -> tuple[list[str], list[dict]]:
+        frame = self.spark.sql(text)
+        return frame.columns, [row.asDict(recursive=True) for row in frame.collect()]
+
+    def close(self) -> None:
+        for key in self._set:
+            self.spark.conf.unset(key)
+
+
+class Run:
+    """One spec file at one door."""
+
+    def __init__(self, path: Path, door) -> None:
+        self.path, self.door, self.tables = path, door, {}
+
+    def all(self) -> None:
+        try:
+            for block in read_blocks(self.path):
+                __tracebackhide__ = True
+                try:
+                    getattr(self, f"do_{block.kind}")(block)
+                except (AssertionError, IndexTablesError) as failure:
+                    pytest.fail(f"{self.path.name}:{block.line}: {failure}", pytrace=False)
+        finally:
+            self.door.close()
+
+    def log(self, name):
+        # another process may have committed: look anew
+        log = self.door.context.log(str(self.door.root / name))
+        log.invalidate()
+        return log
+
+    def folder(self, name) -> Path:
+        return self.door.root / name
+
+    def command(self, block: Block) -> str:
+        def replace(found):
+            name, _, kind = found[1].partition(".")
+            if kind == "path" or not self.door.by_name:
+                return f"'{self.folder(name)}{found[2] or ''}'"
+            return f"spec.{name}"
+
+        return re.sub(r"\$\{([\w.]+)\}(/[\w/.-]+)?", replace, block.command)
+
+    def do_create(self, block):
+        spec = read_table(block.rest)
+        self.tables[spec.name] = spec
+        create(self.log(spec.name), spec)
+        self.door.register(spec.name)
+
+    def do_append(self, block):
+        append(self.log(block.rest), self.tables[block.rest], block.body)
+
+    def do_session(self, block):
+        self.door.session(*block.rest.split())
+
+    def do_age(self, block):
+        name, hours = block.rest.split()
+        at = time.time() - float(hours) * 3600
+        for file in self.folder(name).rglob("*"):
+            if file.is_file():
+                os.utime(file, (at, at))
+
+    def do_remove(self, block):
+        name, pattern = block.rest.split()
+        gone = self.matching(name, pattern)
+        assert gone, f"nothing matches {pattern}"
+        for file in gone:
+            file.unlink()
+
+    def matching(self, name, pattern):
+        root = self.folder(name)
+        files = [file for file in root.rglob("*") if file.is_file()]
+        return [f for f in files if fnmatch.fnmatch(str(f.relative_to(root)), pattern)]
+
+    def do_rows(self, block):
+        name, wanted = block.rest.split()
+        assert self.log(name).snapshot().num_records == int(wanted)
+
+    def do_splits(self, block):
+        name, wanted = block.rest.split()
+        assert self.log(name).snapshot().num_files == int(wanted)
+
+    def do_files(self, block):
+        name, pattern, wanted = block.rest.split()
+        assert len(self.matching(name, pattern)) == int(wanted)
+
+    def do_statement(self, block):
+        outcome, _, rest = block.rest.partition(" ")
+        if outcome == "ok":
+            self.door.run(self.command(block))
+            return
+        code, _, text = rest.partition(" ")
+        with pytest.raises(Exception) as caught:
+            self.door.run(self.command(block))
+        found = caught.value if isinstance(caught.value, IndexTablesError) else None
+        found = found or from_text(str(caught.value))
+        assert found is not None, f"not an error of ours: {caught.value}"
+        assert found.code == code, f"{found}"
+        assert text in str(caught.value), f"`{text}` is not in: {caught.value}"
+
+    def do_query(self, block):
+        command = self.command(block)
+        columns, rows = self.door.run(command)
+        wanted = output_of(parse(command)).names
+        assert columns == wanted, f"columns {columns}, not {wanted}"
+        header, *expected = block.expected
+        found = [[shown(_cell(row, name)) for name in header] for row in rows]
+        assert len(found) == len(expected), f"{len(found)} rows, not {len(expected)}: {found}"
+        for got, want in zip(found, expected, strict=True):
+            pairs = zip(got, want, strict=True)
+            assert all(w in ("*", g) for g, w in pairs), f"found {got}, not {want}"
+
+
+def _cell(row, name):
+    for part in name.split("."):
+        row = row[part]
+    return row
