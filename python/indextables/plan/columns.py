@@ -56,7 +56,8 @@ class ColumnInfo:
         kind = kind_of(self.type)
         if not self.fast or self.role in ("text", "json") or kind in _NESTED_KINDS:
             return False
-        return self.ordered or self.partition or kind not in AS_TEXT_KINDS
+        typed = self.known and not self.as_text
+        return typed or self.partition or kind not in AS_TEXT_KINDS
 
     @property
     def foldable(self) -> bool:
@@ -74,8 +75,13 @@ class ColumnInfo:
 
     @property
     def ordered(self) -> bool:
-        """Whether statistics in the log are known to follow the order of the type."""
-        return self.known and not self.as_text
+        """Whether statistics in the log are known to follow the order of the values read back.
+
+        JSON and addresses of other writers come back in another spelling than they were counted in.
+        """
+        if self.as_text or self.role in ("json", "ip"):
+            return False
+        return self.known or kind_of(self.type) not in AS_TEXT_KINDS
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from indextables.expr.values import kind_of
+from indextables.plan.columns import AS_TEXT_KINDS
 from indextables.plan.partitions import map_column
 from indextables.plan.statistics import read_extremes
 
@@ -126,7 +128,9 @@ def fold_statistics(
     """
     low: dict[str, str] = {}
     high: dict[str, str] = {}
-    for (name,), known in read_extremes(sources, schema, names).items():
+    # other writers' texts of these kinds are not in the order of the type
+    trusted = {f.name for f in schema.fields if kind_of(f.type) not in AS_TEXT_KINDS}
+    for (name,), known in read_extremes(sources, schema, names, trusted).items():
         if known.low.null_count or known.high.null_count or not len(known.low):
             continue
         lows = map_column(sources.column("minValues"), name)

@@ -29,6 +29,8 @@ from indextables.expr.predicate import (
     TextMatch,
     walk,
 )
+from indextables.expr.values import kind_of
+from indextables.plan.columns import AS_TEXT_KINDS
 from indextables.plan.partitions import partition_arrays
 from indextables.plan.statistics import Extremes, may_hold, may_not_hold, read_bounds, read_extremes
 
@@ -69,7 +71,8 @@ def prune_splits(
 ) -> tuple[pa.Table, PruneCounters]:
     """The splits that may hold a matching row. The predicate may be bound or as parsed.
 
-    `columns` tells which statistics follow the order of their types, where writers differ.
+    `columns` tells which statistics follow the order of their types; without it only those are
+    used that every writer keeps alike.
     """
     bound = bind(predicate, schema)
     total = files.num_rows
@@ -82,7 +85,7 @@ def prune_splits(
     kept = by_partition
     names = sorted(p[0] for p in used if len(p) == 1 and p[0] not in partition_columns)
     if names or any(isinstance(node, Constant) for node in walk(bound)):
-        trusted = {info.name for info in columns.infos if info.ordered} if columns else set()
+        trusted = _trusted(schema, columns)
         extremes = read_extremes(by_partition, schema, names, trusted)
         values = partition_arrays(by_partition, schema, by_name)
         mask = _possible(bound, values, extremes, by_partition.num_rows).true
@@ -90,6 +93,13 @@ def prune_splits(
     return kept, PruneCounters(
         total, total - by_partition.num_rows, by_partition.num_rows - kept.num_rows, kept.num_rows
     )
+
+
+def _trusted(schema: Struct, columns: Columns | None) -> set[str]:
+    if columns is not None:
+        return {info.name for info in columns.infos if info.ordered}
+    doubtful = {*AS_TEXT_KINDS, "string"}
+    return {field.name for field in schema.fields if kind_of(field.type) not in doubtful}
 
 
 def _keep(files: pa.Table, mask: pa.Array) -> pa.Table:

@@ -13,7 +13,6 @@ from indextables.expr.evaluate import to_scalar
 from indextables.expr.predicate import OneOf, Path, Range, TextMatch
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of, order_key
 from indextables.model.types import Decimal
-from indextables.plan.columns import AS_TEXT_KINDS
 from indextables.plan.partitions import map_column, typed_partition
 
 if TYPE_CHECKING:
@@ -46,16 +45,16 @@ class Extremes:
 
 
 def read_extremes(
-    files: pa.Table, schema: Struct, names: Sequence[str], trusted: Container[str] = ()
+    files: pa.Table, schema: Struct, names: Sequence[str], trusted: Container[str]
 ) -> Mapping[Path, Extremes]:
     """The extremes of data columns, for those whose type keeps an order in the log's texts.
 
-    `trusted` are columns that no writer kept as text though they are not.
+    `trusted` are the columns whose statistics mean what the type says (`ColumnInfo.ordered`).
     """
     found: dict[Path, Extremes] = {}
     for name in names:
         field = schema.get(name)
-        if field is None or (kind_of(field.type) in AS_TEXT_KINDS and name not in trusted):
+        if field is None or name not in trusted:
             continue
         low = _texts(map_column(files.column("minValues"), name), field.type)
         high = _texts(map_column(files.column("maxValues"), name), field.type)

@@ -107,7 +107,9 @@ def table(*splits):
 
 def kept(files, op, column, value, kind):
     predicate = {"op": op, "args": [{"col": [column]}, {"lit": value, "type": kind}]}
-    found, _ = prune_splits(files, parse_predicate(predicate), LOGS, ("month",))
+    found, _ = prune_splits(
+        files, parse_predicate(predicate), LOGS, ("month",), describe_columns(LOGS, ("month",))
+    )
     return found.column("path").to_pylist()
 
 
@@ -175,6 +177,15 @@ def test_numbers_kept_as_text_by_other_writers_prune_nothing():
     assert prune_splits(files, predicate, short)[0].num_rows == 1
     assert prune_splits(files, predicate, short, columns=as_text)[0].num_rows == 1
     assert prune_splits(files, predicate, short, columns=typed)[0].num_rows == 0
+
+
+def test_text_that_comes_back_in_another_spelling_prunes_nothing():
+    files = table(split("json", {"code": '{"a": 1}'}, {"code": '{"a": 1}'}))
+    equal = {"op": "=", "args": [{"col": ["code"]}, {"lit": '{"a":1}', "type": "string"}]}
+    for kind in ("object", "ip"):
+        columns = describe_columns(LOGS, mappings=[f'[{{"name":"code","type":"{kind}"}}]'])
+        assert prune_splits(files, parse_predicate(equal), LOGS, columns=columns)[0].num_rows == 1
+    assert prune_splits(files, parse_predicate(equal), LOGS)[0].num_rows == 1
 
 
 def test_cut_numbers_prune_nothing():
