@@ -5,18 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
+
+from indextables.plan.partials import live_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pyarrow as pa
 
     from indextables.plan.aggregates import AggregatePlan
     from indextables.plan.filters import FilterPlan
     from indextables.plan.prune import PruneCounters
     from indextables.plan.topk import Order
     from indextables.plan.tree import Tree
+
+
+# what Spark itself assumes of a row and of a text in it
+_ROW_BYTES = 8
+_TEXT_BYTES = 20
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,19 @@ class ScanPlan:
         return int(pc.sum(self.files.column("size")).as_py() or 0)
 
     @property
+    def rows(self) -> int | None:
+        """Live rows of the splits that are left: what the scan returns at most."""
+        found = live_rows(self.files)
+        most = None if found is None else int(pc.sum(found, min_count=0).as_py() or 0)
+        return most if self.limit is None or most is None else min(most, self.limit)
+
+    @property
+    def output_bytes(self) -> int:
+        """About how large the rows are in Spark's memory, which decides how it joins them."""
+        rows = self.rows
+        return self.bytes if rows is None else rows * row_width(self.schema)
+
+    @property
     def answered_by_log(self) -> bool:
         """Whether no split need be opened: the log knows rows and partition values."""
         return (
@@ -47,6 +66,23 @@ class ScanPlan:
             and self.filters.partition_only
             and not self.files.column("numRecords").null_count
         )
+
+
+def row_width(schema: pa.Schema) -> int:
+    """Bytes of a row as Spark guesses them: fixed types by their size, texts by a usual length."""
+    return _ROW_BYTES + sum(_width(field.type) for field in schema)
+
+
+def _width(kind: pa.DataType) -> int:
+    if pa.types.is_struct(kind):
+        return sum(_width(field.type) for field in kind)
+    if pa.types.is_map(kind):
+        return _width(kind.key_type) + _width(kind.item_type)
+    if pa.types.is_list(kind):
+        return _width(kind.value_type)
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return _TEXT_BYTES
+    return -(-kind.bit_width // 8) if kind != pa.null() else 1
 
 
 def answers_itself(

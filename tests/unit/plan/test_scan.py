@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 from tests.unit.plan.log_files import TEXTS
 
@@ -70,6 +72,14 @@ def test_small_and_bounded_work_needs_no_job():
     assert not answers_itself(scan(BY_ID), max_bytes=500, max_rows=1000)
     nothing = {"op": "=", "args": [{"col": ["day"]}, {"lit": 1, "type": "date"}]}
     assert answers_itself(scan(nothing), max_bytes=0, max_rows=0)
+
+
+def test_size_for_joins_is_that_of_the_rows_spark_gets():
+    assert scan().rows == 300_000
+    assert scan(ON_DAY).rows == 100_000
+    assert scan(ON_DAY, limit=10).rows == 10
+    narrow = replace(scan(ON_DAY), schema=pa.schema([("id", pa.int64()), ("name", pa.string())]))
+    assert narrow.output_bytes == 100_000 * (8 + 8 + 20)
 
 
 def test_what_the_index_counts_is_known_before_it_is_read():
