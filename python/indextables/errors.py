@@ -511,7 +511,7 @@ CODES: dict[str, Code] = {
     ),
     "VERSION_NOT_AVAILABLE": Code(
         InvalidError,
-        "version {version} of `{path}` is not available; versions {first} to {last} are",
+        "version {version} of `{path}` is not available; available: {available}",
         "older versions are removed by retention; choose one of the range",
         "22023",
     ),

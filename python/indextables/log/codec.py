@@ -134,7 +134,8 @@ def encode_version(info: CommitInfo, actions: Iterable[Action]) -> bytes:
 
 
 def _check_seal(text: bytes, file: str) -> None:
-    found = text.find(_SEAL, 0, text.find(b"\n") + 1)
+    end = text.find(b"\n")
+    found = text.find(_SEAL, 0, end if end >= 0 else len(text))
     if found < 0:
         return
     start = found + len(_SEAL)

@@ -72,9 +72,25 @@ class Listing:
         return (-1, *sorted(kept - {0}))
 
     @property
+    def readable(self) -> tuple[range, ...]:
+        """The versions that can be read: bases, and what version files add without a gap."""
+        files = set(self.versions)
+        runs: list[range] = []
+        for base in self.bases:
+            start = max(0, base)
+            end = base + 1
+            while end in files:
+                end += 1
+            if runs and start <= runs[-1].stop:
+                runs[-1] = range(runs[-1].start, max(end, runs[-1].stop))
+            elif end > start:
+                runs.append(range(start, end))
+        return tuple(runs)
+
+    @property
     def earliest(self) -> int | None:
         """The oldest version that can be read."""
-        return max(0, self.bases[0]) if self.bases else None
+        return self.readable[0].start if self.readable else None
 
 
 def parse_names(names: Iterable[str]) -> Listing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings
@@ -81,10 +82,21 @@ class Reader:
         latest = everything.latest
         if latest is None:
             raise error("TABLE_NOT_FOUND", path=self.store.url)
+        if version is not None and version > latest:
+            everything = self._looked_up(everything, latest + 1, version)
         target = latest if version is None else version
         found = self._assemble(everything, target, strict=True)
         assert found is not None
         return found
+
+    def _looked_up(self, listing: Listing, first: int, last: int) -> Listing:
+        """A listing with later versions that it does not show but that are there: it may be old."""
+        versions = list(listing.versions)
+        for version in range(first, last + 1):
+            if self.store.head(names.version_file(version)) is None:
+                break
+            versions.append(version)
+        return replace(listing, versions=tuple(versions))
 
     def refresh(self, held: Snapshot) -> Snapshot:
         """The newest version, given one that was read before; one listing when nothing changed."""
@@ -224,10 +236,8 @@ class Reader:
 
     def unavailable(self, version: int, listing: Listing) -> IndexTablesError:
         """The error for a version that cannot be read."""
+        runs = [f"{run.start} to {run.stop - 1}" for run in listing.readable]
+        available = ", ".join(runs) or "none"
         return error(
-            "VERSION_NOT_AVAILABLE",
-            version=version,
-            path=self.store.url,
-            first=listing.earliest,
-            last=listing.latest,
+            "VERSION_NOT_AVAILABLE", version=version, path=self.store.url, available=available
         )

@@ -42,6 +42,7 @@ class Snapshot:
     metadata: Metadata
     change: Change = field(repr=False)
     base: Base | None = field(default=None, repr=False)
+    _memo: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def schema(self) -> Struct:
@@ -82,13 +83,12 @@ class Snapshot:
 
         `keep_manifest` gets the bounds of the partition columns in a manifest, where known.
         """
-        if keep_manifest is None:
-            return self._all_files
-        return self._files(keep_manifest)
-
-    @cached_property
-    def _all_files(self) -> pa.Table:
-        return self._files(None)
+        if keep_manifest is not None:
+            return self._files(keep_manifest)
+        # not a cached_property: until Python 3.12 all instances share the lock of one
+        if "files" not in self._memo:
+            self._memo["files"] = self._files(None)
+        return self._memo["files"]
 
     def _files(self, keep: KeepManifest | None) -> pa.Table:
         added = entries.from_adds(self.change.adds.values())
