@@ -129,6 +129,8 @@ def _substitute(predicate: Predicate, truths: Mapping[Predicate, bool | None]) -
         return And(args) if isinstance(predicate, And) else Or(args)
     if isinstance(predicate, Not):
         return Not(_substitute(predicate.arg, truths))
+    if isinstance(predicate, Roughly):
+        return Roughly(_substitute(predicate.true, truths), _substitute(predicate.false, truths))
     return predicate
 
 

@@ -31,18 +31,21 @@ def split_queries(
     if not tests:
         return [query_for(plan, columns, {})], [0] * files.num_rows
     values = partition_arrays(files, columns.schema, columns.partition_names)
+    # what cannot be evaluated here (some regular expressions) is not pushed either
+    evaluated = [(test, evaluate_leaf(test, values)) for test in tests]
+    truths = {test: truth for test, truth in evaluated if truth is not None}
     code = pa.repeat(pa.scalar(0, pa.int64()), files.num_rows)
-    for test in tests:
-        truth = evaluate_leaf(test, values)
-        assert truth is not None
+    for truth in truths.values():
         digit = pc.fill_null(truth.cast(pa.int64()), _UNKNOWN)
-        code = pc.add(pc.multiply(code, 3), digit)
-    encoded = code.dictionary_encode()
+        # numbered anew each time, so that any number of tests fits
+        code = pc.add(pc.multiply(code, 3), digit).dictionary_encode().indices.cast(pa.int64())
+    kinds = pc.unique(code)
+    firsts = [pc.index(code, kind).as_py() for kind in kinds]
     queries = [
-        query_for(plan, columns, dict(zip(tests, _digits(value, len(tests)), strict=True)))
-        for value in encoded.dictionary.to_pylist()
+        query_for(plan, columns, {test: truth[row].as_py() for test, truth in truths.items()})
+        for row in firsts
     ]
-    return queries, encoded.indices.to_pylist()
+    return queries, pc.index_in(code, kinds).to_pylist()
 
 
 def _partition_tests(plan: FilterPlan, columns: Columns) -> list[Predicate]:
@@ -53,16 +56,4 @@ def _partition_tests(plan: FilterPlan, columns: Columns) -> list[Predicate]:
                 info = columns.at(node.path)
                 if info is not None and info.partition and columns.comparable(node.path):
                     found[node] = None
-    # beyond this the code of a split no longer fits a long
-    return list(found)[:_MOST_TESTS]
-
-
-_MOST_TESTS = 39
-
-
-def _digits(code: int, count: int) -> list[bool | None]:
-    digits: list[bool | None] = []
-    for _ in range(count):
-        code, digit = divmod(code, 3)
-        digits.insert(0, None if digit == _UNKNOWN else bool(digit))
-    return digits
+    return list(found)

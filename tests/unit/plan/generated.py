@@ -26,9 +26,12 @@ SCHEMA = Struct(
                                   Field("tags", Array(Atomic("string")))))),
         Field("p_string", Atomic("string")),
         Field("p_int", Atomic("integer")),
+        Field("p_date", Atomic("date")),
+        Field("p_time", Atomic("timestamp")),
+        Field("p_double", Atomic("double")),
     )
 )  # fmt: skip
-PARTITIONS = ("p_string", "p_int")
+PARTITIONS = ("p_string", "p_int", "p_date", "p_time", "p_double")
 BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 TEXTS = st.one_of(

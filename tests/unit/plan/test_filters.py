@@ -81,6 +81,19 @@ def check_split_queries(predicate, data):
             assert found or not expected, row
 
 
+def test_any_number_of_partition_tests_is_decided_before_the_split_is_asked():
+    tests = [call("<>", col("p_int"), {"lit": n, "type": "integer"}) for n in range(60)]
+    row = dict.fromkeys(SCHEMA.names) | {"p_int": 60, "c_long": 1}
+    inside = call("=", col("c_long"), {"lit": 1, "type": "long"})
+    check_split_queries(call("OR", call("NOT", call("AND", *tests)), inside), [row])
+
+
+def test_patterns_on_partitions_that_only_spark_knows_are_left_to_it():
+    row = dict.fromkeys(SCHEMA.names) | {"p_string": "a", "c_long": 1}
+    inside = call("=", col("c_long"), {"lit": 1, "type": "long"})
+    check_split_queries(call("AND", call("RLIKE", col("p_string"), text("(?i)A")), inside), [row])
+
+
 @settings(max_examples=200, deadline=None)
 @given(cases())
 def test_pushed_query_finds_sqls_rows(case):
