@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import open_rows
+from tests.native.generated_tables import to_table
 from tests.unit.plan.generated import SCHEMA, columns_in, predicates, rows
 from tests.unit.plan.sql_oracle import truth
 
@@ -24,29 +25,6 @@ from indextables.plan.filters import plan_filters
 INSIDE = Struct(tuple(f for f in SCHEMA.fields if f.name.startswith("c_")))
 TEXT = [{"name": "c_string", "role": "text"}]
 DOC = pa.schema([("_doc", pa.int64())])
-
-
-def arrow(values, kind):
-    """Rows' values as an Arrow array: days and microseconds are numbers there."""
-    if isinstance(kind, Struct):
-        members = [
-            arrow([None if v is None else v[f.name] for v in values], f.type) for f in kind.fields
-        ]
-        fields = [pa.field(f.name, m.type) for f, m in zip(kind.fields, members, strict=True)]
-        nulls = pa.array([v is None for v in values], pa.bool_())
-        return pa.StructArray.from_arrays(members, fields=fields, mask=nulls)
-    name = kind_of(kind)
-    if name == "date":
-        return pa.array(values, pa.int32()).cast(pa.date32())
-    if name.startswith("timestamp"):
-        return pa.array(values, pa.int64()).cast(kind.to_arrow())
-    return pa.array(values, kind.to_arrow())
-
-
-def to_table(data):
-    columns = {f.name: arrow([row[f.name] for row in data], f.type) for f in INSIDE.fields}
-    schema = pa.schema([pa.field(name, array.type) for name, array in columns.items()])
-    return pa.table(columns, schema=schema)
 
 
 @st.composite
@@ -63,7 +41,7 @@ def check(folder, predicate, data, layout, as_words):
     fields = TEXT if as_words else []
     columns = describe_columns(INSIDE, configuration=remember_fields(fields))
     planned = plan_filters([parse_predicate(predicate)], columns)
-    split = open_rows(folder, to_table(data), fields=fields, layout=layout)
+    split = open_rows(folder, to_table(data, INSIDE), fields=fields, layout=layout)
     found = set(split.table(planned.query, DOC)["_doc"].to_pylist())
     expected = {n for n, row in enumerate(data) if truth(predicate, row, INSIDE) is True}
     assert split.count(planned.query) == len(found)

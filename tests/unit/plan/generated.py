@@ -8,7 +8,7 @@ from decimal import Decimal as Number
 
 from hypothesis import strategies as st
 
-from indextables.expr.values import kind_of
+from indextables.expr.values import kind_of, to_float32
 from indextables.model.types import Array, Atomic, Decimal, Field, Struct
 
 NAMES = ("boolean", "byte", "short", "integer", "long", "float", "double", "string", "binary",
@@ -65,7 +65,7 @@ def values(kind):
         most = 10**kind.precision - 1
         return whole(-most, most).map(lambda n: unscaled(n, kind.scale))
     if name == "float":
-        return FLOATS
+        return FLOATS.map(to_float32)
     if name == "double":
         return st.one_of(FLOATS, st.floats())
     if name == "string":
