@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SCORE = "_score"
 _MAX_LIMIT = 100_000
-_UNSORTED = ("struct", "array", "map", "binary", "void")
+_UNSORTED = ("struct", "array", "map", "void")
 
 Order = list[dict[str, Any]] | str
 
@@ -36,9 +36,6 @@ def plan_top(orders: Sequence[Mapping[str, Any]], limit: int, columns: Columns) 
             return "score" if descending and not planned and len(orders) == 1 else None
         if not _sortable(expr, columns):
             return None
-        if columns.partition_names and expr.path[0] in columns.partition_names:
-            # the same in all rows of a split; tasks hold splits of several partitions
-            return None
         planned.append(
             {
                 "field": field_name(expr.path),
@@ -50,11 +47,13 @@ def plan_top(orders: Sequence[Mapping[str, Any]], limit: int, columns: Columns) 
 
 
 def _sortable(expr: Column, columns: Columns) -> bool:
+    """Whether the engine orders rows by a column as Spark does.
+
+    A partition column is the same in all rows of a split: there it does not matter, and the first
+    rows of all splits are put in order again.
+    """
     info = columns.at(expr.path)
-    found = columns.schema.find(expr.path)
-    if info is None or found is None or not info.columnar:
+    if info is None or len(expr.path) > 1 or kind_of(info.type) in _UNSORTED:
         return False
-    kind = kind_of(found.type)
-    if kind == "string" and not is_plain_string(found.type):
-        return False
-    return kind not in _UNSORTED and info.role != "ip" and len(expr.path) == 1
+    plain = kind_of(info.type) != "string" or is_plain_string(info.type)
+    return plain and (info.partition or info.readable)

@@ -97,12 +97,13 @@ def order(column, asc=True):
     return {"expr": {"col": [column]}, "asc": asc, "nulls_first": asc}
 
 
-def test_top_rows_follow_columns_with_whole_values():
+def test_top_rows_follow_any_scalar_column():
     assert plan_top([order("id", False)], 10, COLUMNS) == [
         {"field": "id", "ascending": False, "nulls_first": False}
     ]
     assert plan_top([order("name"), order("id")], 10, COLUMNS) is not None
-    assert plan_top([order("message")], 10, COLUMNS) is None
+    assert plan_top([order("day"), order("message")], 10, COLUMNS) is not None
+    assert plan_top([order("nope")], 10, COLUMNS) is None
     assert plan_top([order("id")], 10_000_000, COLUMNS) is None
 
 
