@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from language import Block, read_blocks, read_table, shown
-from tables import append, create
+from tests.spec.language import Block, read_blocks, read_table, shown
+from tests.spec.tables import append, create
 
 from indextables.errors import IndexTablesError, from_text
 from indextables.sql.execute import execute

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from runner import LocalDoor, Run, SparkDoor
+from tests.spec.runner import LocalDoor, Run, SparkDoor
 
 FILES = sorted(Path(__file__).parent.glob("*.slt"))
 

@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-from test_merge_splits import _merged
+from tests.unit.ops.test_merge_splits import _merged
 
 from indextables.ops.after_write import maintain_after_write, wait_for_background
 

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
+from tests.unit.sql.strategies import commands
 
 from indextables.errors import SqlSyntaxError
 from indextables.sql import cache_commands as cache
@@ -19,9 +18,6 @@ from indextables.sql.outputs import OUTPUTS
 from indextables.sql.parser import parse
 from indextables.sql.render import render
 from indextables.sql.target import Target
-
-sys.path.insert(0, str(Path(__file__).parent))
-from strategies import commands
 
 PATH = Target(path="/data/logs")
 
