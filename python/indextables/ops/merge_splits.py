@@ -25,6 +25,7 @@ from indextables.log import entries
 from indextables.log.operations import touched
 from indextables.log.partitions import split_path
 from indextables.model.types import Struct, render_schema
+from indextables.ops.lower_protocol import lower_protocol
 from indextables.ops.merge_commit import MergedGroup, commit_batch
 from indextables.ops.merge_jobs import MergeJob, start_job
 from indextables.ops.partition_choice import choose, parse_choice
@@ -93,6 +94,7 @@ def run_merge(
     if not totals.batches:
         nothing = _metrics("no_action", totals, "All splits are already optimal size")
         return [_row(table, nothing)]
+    context.step(lambda: lower_protocol(table))
     return [_row(table, _metrics(_status(totals), totals, _message(totals)))]
 
 

@@ -197,3 +197,24 @@ def test_step_results_are_reused_when_the_door_runs_again(table):
     assert rows[0]["metrics"]["status"] == "success"
     assert len(table.paths()) == 1
     assert table.log.snapshot().version == 2
+
+
+def test_table_returns_to_the_protocol_others_know_when_deleted_rows_are_gone(table, monkeypatch):
+    from pyroaring import BitMap
+
+    from indextables.ops import merge_splits
+
+    add = table.put("a", size=10**9)
+    table.commit(add)
+    vector = DeletionVector("index/v", 1, 2, 3)
+    table.commit(RemoveFile(add.path), replace(add, deletion_vector=vector))
+    assert table.log.snapshot().protocol.min_reader_version == 5
+    monkeypatch.setattr(merge_splits, "load_deletions", lambda store, vector: BitMap([1, 2, 3]))
+    assert _merge(table)["metrics"]["merged_files"] == 1
+    protocol = table.log.snapshot().protocol
+    assert protocol.min_reader_version == protocol.min_writer_version == 4
+    assert "deletionVectors" not in protocol.reader_features
+    other = table.put("b")
+    table.commit(other)
+    table.commit(RemoveFile(other.path), replace(other, deletion_vector=vector))
+    assert table.log.snapshot().protocol.min_reader_version == 5
