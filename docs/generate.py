@@ -39,6 +39,7 @@ def configuration() -> str:
     """The page of all configuration keys."""
     used = [option for option in OPTIONS if option.status is Status.USED]
     unused = [option for option in OPTIONS if option.status is Status.IGNORED]
+    later = [option for option in OPTIONS if option.status is Status.LATER]
     lines = [
         "# Configuration",
         "",
@@ -68,6 +69,16 @@ def configuration() -> str:
     lines += [
         f"| {_name(option)} | {_default(option)} | {_cell(option.doc)} |" for option in unused
     ]
+    lines += [
+        "",
+        "## Not used yet",
+        "",
+        "Keys of features that this version does not have. They are checked and have no effect.",
+        "",
+        "| key | default | meaning |",
+        "|---|---|---|",
+    ]
+    lines += [f"| {_name(option)} | {_default(option)} | {_cell(option.doc)} |" for option in later]
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from indextables.config.option import (
     SIZE,
     TEXT,
     Option,
+    Status,
     automatic,
     choice,
     ignored,
@@ -21,7 +22,12 @@ from indextables.config.option import (
 _GROUP = "Caches and prewarming"
 
 MAX_BYTES = Option(
-    "cache.maxSize", SIZE, 200_000_000, "Memory for split data in one process.", _GROUP
+    "cache.maxSize",
+    SIZE,
+    200_000_000,
+    "Memory for split data in one process.",
+    _GROUP,
+    status=Status.LATER,
 )
 DISK_ENABLED = Option(
     "cache.disk.enabled",
@@ -29,10 +35,23 @@ DISK_ENABLED = Option(
     None,
     "Keep split data on local disk too; `auto` does so when `cache.disk.path` is set.",
     _GROUP,
+    status=Status.LATER,
 )
-DISK_PATH = Option("cache.disk.path", optional(TEXT), None, "Folder of the disk cache.", _GROUP)
+DISK_PATH = Option(
+    "cache.disk.path",
+    optional(TEXT),
+    None,
+    "Folder of the disk cache.",
+    _GROUP,
+    status=Status.LATER,
+)
 DISK_MAX_BYTES = Option(
-    "cache.disk.maxSize", SIZE, 0, "Size of the disk cache; 0 is two thirds of the disk.", _GROUP
+    "cache.disk.maxSize",
+    SIZE,
+    0,
+    "Size of the disk cache; 0 is two thirds of the disk.",
+    _GROUP,
+    status=Status.LATER,
 )
 COALESCE_MAX_GAP = Option(
     "cache.coalesceMaxGap",
@@ -40,6 +59,7 @@ COALESCE_MAX_GAP = Option(
     512 << 10,
     "Range reads nearer than this are joined into one request.",
     _GROUP,
+    status=Status.LATER,
 )
 PREWARM_ENABLED = Option(
     "prewarm.enabled",
@@ -48,18 +68,39 @@ PREWARM_ENABLED = Option(
     doc="Load the index parts a scan will need before it starts.",
     group=_GROUP,
     aliases=("cache.prewarm.enabled",),
+    status=Status.LATER,
 )
 PREWARM_SEGMENTS = Option(
-    "prewarm.segments", NAMES, ("TERM", "POSTINGS"), "Index parts that are loaded.", _GROUP
+    "prewarm.segments",
+    NAMES,
+    ("TERM", "POSTINGS"),
+    "Index parts that are loaded.",
+    _GROUP,
+    status=Status.LATER,
 )
 PREWARM_FIELDS = Option(
-    "prewarm.fields", NAMES, (), "Columns whose parts are loaded; none named means all.", _GROUP
+    "prewarm.fields",
+    NAMES,
+    (),
+    "Columns whose parts are loaded; none named means all.",
+    _GROUP,
+    status=Status.LATER,
 )
 PREWARM_SPLITS_PER_TASK = Option(
-    "prewarm.splitsPerTask", integer(1), 2, "Splits loaded by one task.", _GROUP
+    "prewarm.splitsPerTask",
+    integer(1),
+    2,
+    "Splits loaded by one task.",
+    _GROUP,
+    status=Status.LATER,
 )
 PREWARM_PARTITION_FILTER = Option(
-    "prewarm.partitionFilter", TEXT, "", "Partitions that are loaded, as a predicate.", _GROUP
+    "prewarm.partitionFilter",
+    TEXT,
+    "",
+    "Partitions that are loaded, as a predicate.",
+    _GROUP,
+    status=Status.LATER,
 )
 PREWARM_FAIL_ON_MISSING = Option(
     "prewarm.failOnMissingField",
@@ -67,12 +108,23 @@ PREWARM_FAIL_ON_MISSING = Option(
     default=True,
     doc="Refuse to prewarm a column that does not exist, and do not just skip it.",
     group=_GROUP,
+    status=Status.LATER,
 )
 PREWARM_MAX_RETRIES = Option(
-    "prewarm.maxRetries", integer(0), 10, "How often a failed split is tried again.", _GROUP
+    "prewarm.maxRetries",
+    integer(0),
+    10,
+    "How often a failed split is tried again.",
+    _GROUP,
+    status=Status.LATER,
 )
 PREWARM_MAX_CONCURRENT = Option(
-    "prewarm.async.maxConcurrent", integer(1), 1, "Background jobs at the same time.", _GROUP
+    "prewarm.async.maxConcurrent",
+    integer(1),
+    1,
+    "Background jobs at the same time.",
+    _GROUP,
+    status=Status.LATER,
 )
 PREWARM_JOB_RETENTION_MS = Option(
     "prewarm.async.completedJobRetentionMs",
@@ -80,6 +132,7 @@ PREWARM_JOB_RETENTION_MS = Option(
     3_600_000,
     "How long a finished background job stays in the list.",
     _GROUP,
+    status=Status.LATER,
 )
 
 _IGNORED = (
@@ -113,7 +166,5 @@ _IGNORED = (
     ),
 )
 
-OPTIONS: tuple[Option[Any], ...] = (
-    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
-    *_IGNORED,
-)
+_DECLARED = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))
+OPTIONS: tuple[Option[Any], ...] = (*_DECLARED, *_IGNORED)

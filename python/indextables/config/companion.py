@@ -11,6 +11,7 @@ from indextables.config.option import (
     Option,
     Parser,
     Scope,
+    Status,
     automatic,
     ignored,
     integer,
@@ -27,12 +28,23 @@ TABLE_ROOT = Option(
     None,
     "Name of the root the source's files are read from.",
     _GROUP,
+    status=Status.LATER,
 )
 WRITER_HEAP_BYTES = Option(
-    "companion.writerHeapSize", SIZE, 1 << 30, "Memory of one split being built.", _GROUP
+    "companion.writerHeapSize",
+    SIZE,
+    1 << 30,
+    "Memory of one split being built.",
+    _GROUP,
+    status=Status.LATER,
 )
 READER_BATCH_ROWS = Option(
-    "companion.readerBatchSize", integer(1), 8192, "Rows of one batch read back.", _GROUP
+    "companion.readerBatchSize",
+    integer(1),
+    8192,
+    "Rows of one batch read back.",
+    _GROUP,
+    status=Status.LATER,
 )
 MAX_HASHED_FASTFIELDS = Option(
     "companion.maxAutomaticHashedFastfields",
@@ -40,6 +52,7 @@ MAX_HASHED_FASTFIELDS = Option(
     10,
     "Most string columns that get a hashed columnar copy unasked.",
     _GROUP,
+    status=Status.LATER,
 )
 SYNC_BATCH_SIZE = Option(
     "companion.sync.batchSize",
@@ -47,6 +60,7 @@ SYNC_BATCH_SIZE = Option(
     None,
     "Groups of source files committed together; `auto` is the number of cores.",
     _GROUP,
+    status=Status.LATER,
 )
 SYNC_MAX_BATCHES = Option(
     "companion.sync.maxConcurrentBatches",
@@ -54,6 +68,7 @@ SYNC_MAX_BATCHES = Option(
     6,
     "Batches indexed at the same time.",
     _GROUP,
+    status=Status.LATER,
 )
 MAX_INCREMENTAL_COMMITS = Option(
     "companion.sync.maxIncrementalCommits",
@@ -61,6 +76,7 @@ MAX_INCREMENTAL_COMMITS = Option(
     100,
     "Most source commits followed one by one; beyond, the file lists are compared.",
     _GROUP,
+    status=Status.LATER,
 )
 STREAM_MAX_ERRORS = Option(
     "companion.stream.maxConsecutiveErrors",
@@ -68,6 +84,7 @@ STREAM_MAX_ERRORS = Option(
     10,
     "Failures in a row after which streaming stops.",
     _GROUP,
+    status=Status.LATER,
 )
 STREAM_BACKOFF = Option(
     "companion.stream.errorBackoffMultiplier",
@@ -75,6 +92,7 @@ STREAM_BACKOFF = Option(
     2.0,
     "Factor by which the pause grows with each failure.",
     _GROUP,
+    status=Status.LATER,
 )
 STREAM_QUIET_POLLS = Option(
     "companion.stream.quietPollLogInterval",
@@ -82,18 +100,36 @@ STREAM_QUIET_POLLS = Option(
     10,
     "Every so many polls without news are logged.",
     _GROUP,
+    status=Status.LATER,
 )
 ICEBERG_CATALOG_TYPE = Option(
-    "iceberg.catalogType", TEXT, "rest", "Kind of the Iceberg catalog.", _GROUP
+    "iceberg.catalogType", TEXT, "rest", "Kind of the Iceberg catalog.", _GROUP, status=Status.LATER
 )
-ICEBERG_URI = Option("iceberg.uri", _TEXT, None, "Address of the Iceberg catalog.", _GROUP)
-ICEBERG_WAREHOUSE = Option("iceberg.warehouse", _TEXT, None, "Warehouse of the catalog.", _GROUP)
-ICEBERG_TOKEN = Option("iceberg.token", _TEXT, None, "Token for the catalog.", _GROUP, secret=True)
+ICEBERG_URI = Option(
+    "iceberg.uri", _TEXT, None, "Address of the Iceberg catalog.", _GROUP, status=Status.LATER
+)
+ICEBERG_WAREHOUSE = Option(
+    "iceberg.warehouse", _TEXT, None, "Warehouse of the catalog.", _GROUP, status=Status.LATER
+)
+ICEBERG_TOKEN = Option(
+    "iceberg.token", _TEXT, None, "Token for the catalog.", _GROUP, secret=True, status=Status.LATER
+)
 ICEBERG_CREDENTIAL = Option(
-    "iceberg.credential", _TEXT, None, "Client and secret for the catalog.", _GROUP, secret=True
+    "iceberg.credential",
+    _TEXT,
+    None,
+    "Client and secret for the catalog.",
+    _GROUP,
+    secret=True,
+    status=Status.LATER,
 )
 ICEBERG_S3_ENDPOINT = Option(
-    "iceberg.s3Endpoint", _TEXT, None, "Address of the store of Iceberg's files.", _GROUP
+    "iceberg.s3Endpoint",
+    _TEXT,
+    None,
+    "Address of the store of Iceberg's files.",
+    _GROUP,
+    status=Status.LATER,
 )
 ICEBERG_S3_PATH_STYLE = Option(
     "iceberg.s3PathStyleAccess",
@@ -101,6 +137,7 @@ ICEBERG_S3_PATH_STYLE = Option(
     default=False,
     doc="The bucket in the path, for the store of Iceberg's files.",
     group=_GROUP,
+    status=Status.LATER,
 )
 SOURCE_CREDENTIALS = Option(
     "companion.parquet",
@@ -112,6 +149,7 @@ SOURCE_CREDENTIALS = Option(
     aliases=("companion.aws",),
     secret=True,
     per_field=True,
+    status=Status.LATER,
 )
 
 _IGNORED = (
@@ -138,7 +176,5 @@ _IGNORED = (
     ),
 )
 
-OPTIONS: tuple[Option[Any], ...] = (
-    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
-    *_IGNORED,
-)
+_DECLARED = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))
+OPTIONS: tuple[Option[Any], ...] = (*_DECLARED, *_IGNORED)

@@ -30,6 +30,7 @@ class Status(StrEnum):
     """What a key of the existing implementation does here."""
 
     USED = "used"
+    LATER = "accepted, its feature is not there yet"
     IGNORED = "accepted, no effect here"
 
 
