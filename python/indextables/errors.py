@@ -262,11 +262,29 @@ CODES: dict[str, Code] = {
         "see the log for every problem; the table is unchanged",
         "58030",
     ),
+    "OVERWRITE_CONDITION": Code(
+        UnsupportedError,
+        "the condition of this overwrite must compare partition columns only",
+        "delete the rows with DELETE FROM and append, or partition by the columns of the condition",
+        "0A000",
+    ),
+    "PARTITION_ALL_COLUMNS": Code(
+        SchemaMismatchError,
+        "the table is partitioned by all of its columns: {columns}",
+        "leave at least one column to index",
+        "42K0E",
+    ),
     "PARTITION_COLUMN_UNKNOWN": Code(
         SchemaMismatchError,
         "Partition column '{column}' not found in schema. Available columns: {available}",
         "correct the column name",
         "42703",
+    ),
+    "PARTITION_MISMATCH": Code(
+        SchemaMismatchError,
+        "partitionBy({given}) does not fit the table, which is partitioned by: {existing}",
+        "leave partitionBy out, or overwrite with option overwriteSchema=true",
+        "42KDE",
     ),
     "PARTITION_PREDICATE": Code(
         InvalidError,

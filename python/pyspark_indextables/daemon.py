@@ -13,7 +13,13 @@ from importlib import import_module
 
 def preload(worker_module: str) -> None:
     """Import what workers need; the objects are kept out of every later garbage collection."""
-    names = ["pyarrow", "pyarrow.compute", "pandas", "pyspark.worker", "indextables.spark.tasks"]
+    names = [
+        "pyarrow",
+        "pyarrow.compute",
+        "pandas",
+        "pyspark.worker",
+        "indextables.spark.write_task",
+    ]
     if worker_module.startswith("pyspark"):
         names.append(worker_module)
     for name in names:

@@ -1,0 +1,210 @@
+"""What a save does to a table: decided before rows are written, committed after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from indextables.config import write as keys
+from indextables.errors import error
+from indextables.log.actions import Metadata, RemoveFile, Txn
+from indextables.log.protocol import LEAN_SPLITS
+from indextables.log.transaction import Operation, Transaction
+from indextables.model.types import DataType, Field, Struct, render_schema
+from indextables.ops.write import WrittenSplit
+from indextables.plan.fields import remember_fields
+from indextables.plan.partitions import map_column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from indextables.config.settings import Settings
+    from indextables.log import Committed, Log, Snapshot
+    from indextables.log.actions import Action
+
+
+@dataclass(frozen=True)
+class SavePlan:
+    """`action` is none, append, overwrite, dynamic or replace; the rest is true after it."""
+
+    action: str
+    schema: Struct
+    partition_columns: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    where: str | None = None
+
+
+def plan_save(
+    mode: str,
+    data: Struct,
+    partition_by: Sequence[str] | None,
+    table: Snapshot | None,
+    settings: Settings,
+    *,
+    path: str,
+    dynamic: bool = False,
+) -> SavePlan:
+    """Decide what `df.write.mode(mode).save()` does to a table that may not exist yet."""
+    _check_names(data)
+    if table is None:
+        columns = _partition_columns(partition_by or (), data)
+        return SavePlan("overwrite" if mode == "overwrite" else "append", nullable(data), columns)
+    if mode == "errorifexists":
+        raise error("TABLE_EXISTS", path=path)
+    if mode == "ignore":
+        return SavePlan("none", table.schema, table.partition_columns)
+    if mode == "overwrite" and settings.get(keys.OVERWRITE_SCHEMA):
+        return SavePlan("overwrite", nullable(data), _partition_columns(partition_by or (), data))
+    if partition_by and [c.lower() for c in partition_by] != [
+        c.lower() for c in table.partition_columns
+    ]:
+        raise error(
+            "PARTITION_MISMATCH",
+            given=", ".join(partition_by),
+            existing=", ".join(table.partition_columns) or "none",
+        )
+    schema, missing = table.schema, ()
+    if settings.get(keys.MERGE_SCHEMA):
+        schema, missing = merge_schemas(table.schema, data)
+    action, where = _action(mode, settings, dynamic=dynamic and bool(table.partition_columns))
+    return SavePlan(action, schema, table.partition_columns, missing, where)
+
+
+def _action(mode: str, settings: Settings, *, dynamic: bool) -> tuple[str, str | None]:
+    if mode != "overwrite":
+        return "append", None
+    where = settings.get(keys.REPLACE_WHERE)
+    if where:
+        return "replace", where
+    chosen = settings.get(keys.PARTITION_OVERWRITE_MODE)
+    is_dynamic = dynamic if chosen is None else chosen == "dynamic"
+    return ("dynamic" if is_dynamic else "overwrite"), None
+
+
+def _check_names(schema: Struct) -> None:
+    seen: set[str] = set()
+    twice = {n for n in schema.names if n.lower() in seen or seen.add(n.lower())}
+    if twice:
+        raise error("SCHEMA_DUPLICATE_COLUMN", columns=", ".join(sorted(twice)))
+
+
+def _partition_columns(given: Iterable[str], schema: Struct) -> tuple[str, ...]:
+    by_name = {name.lower(): name for name in schema.names}
+    columns = []
+    for name in given:
+        if name.lower() not in by_name:
+            available = ", ".join(schema.names)
+            raise error("PARTITION_COLUMN_UNKNOWN", column=name, available=available)
+        columns.append(by_name[name.lower()])
+    if columns and len(columns) == len(schema.fields):
+        raise error("PARTITION_ALL_COLUMNS", columns=", ".join(columns))
+    return tuple(columns)
+
+
+def nullable(schema: Struct) -> Struct:
+    """A schema whose columns may all be null, as Spark's own formats store data."""
+    return Struct(tuple(replace(field, nullable=True) for field in schema.fields))
+
+
+def merge_schemas(table: Struct, data: Struct) -> tuple[Struct, tuple[str, ...]]:
+    """The table's schema with the data's new columns behind it, and what the data lacks."""
+    by_name = {field.name.lower(): field for field in data.fields}
+    known = {name.lower() for name in table.names}
+    added = [replace(f, nullable=True) for f in data.fields if f.name.lower() not in known]
+    missing = tuple(name for name in table.names if name.lower() not in by_name)
+    return Struct((*table.fields, *added)), missing
+
+
+def add_column(schema: Struct, name: str, kind: DataType) -> Struct:
+    """The schema with one more column."""
+    grown = Struct((*schema.fields, Field(name, kind)))
+    _check_names(grown)
+    return grown
+
+
+@dataclass(frozen=True)
+class Save:
+    """A save whose rows are written and wait for their commit."""
+
+    overwrite: str
+    schema: Struct
+    partition_columns: tuple[str, ...]
+    fields: Sequence[Mapping[str, Any]]
+    splits: Sequence[WrittenSplit]
+    settings: Settings
+    configuration: Mapping[str, str]
+    covers: Callable[[pa.Table], pa.Array] | None = None
+    txn: Txn | None = None
+
+
+def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
+    """Make a save visible: one version, or two when the table has to be made first."""
+    features = frozenset({LEAN_SPLITS} if save.settings.get(keys.LAYOUT) == "lean" else ())
+    if table is None:
+        configuration = {**save.configuration, **remember_fields(save.fields)}
+        table = log.create(save.schema, save.partition_columns, configuration, features).snapshot
+    adds = tuple(split.to_add() for split in save.splits)
+    rows = sum(split.num_records for split in save.splits)
+    common: dict[str, Any] = {
+        "txn": save.txn,
+        "features": features,
+        "metrics": {"rows": rows, "splits": len(adds), "bytes": sum(s.size for s in save.splits)},
+        "user_metadata": save.settings.get(keys.USER_METADATA),
+    }
+    if save.overwrite == "none":
+        actions = (*_new_metadata(table, save), *adds)
+        return log.commit(Transaction(Operation.APPEND, table.version, actions, **common))
+
+    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+        return (*_new_metadata(newest, save), *_removes(newest, save), *adds)
+
+    operation = Operation.OVERWRITE if save.covers is None else Operation.REPLACE_WHERE
+    return log.commit(Transaction(operation, table.version, rebuild=rebuild, **common))
+
+
+def _new_metadata(table: Snapshot, save: Save) -> tuple[Metadata, ...]:
+    """The table's metadata when the save changes it."""
+    same = table.schema == save.schema and table.partition_columns == save.partition_columns
+    if same:
+        return ()
+    return (
+        replace(
+            table.metadata,
+            schema_string=render_schema(save.schema),
+            partition_columns=save.partition_columns,
+            configuration={**table.metadata.configuration, **remember_fields(save.fields)},
+        ),
+    )
+
+
+def _removes(table: Snapshot, save: Save) -> list[RemoveFile]:
+    """What an overwrite takes out of the table as it is when it commits."""
+    files = table.files()
+    if save.overwrite == "dynamic":
+        files = _same_partitions(files, save)
+    elif save.covers is not None:
+        files = files.filter(save.covers(files))
+    paths = files.column("path").to_pylist()
+    sizes = files.column("size").to_pylist()
+    maps = files.column("partitionValues").to_pylist()
+    return [
+        RemoveFile(path=path, partition_values=dict(values or ()), size=size)
+        for path, size, values in zip(paths, sizes, maps, strict=True)
+    ]
+
+
+def _same_partitions(files: pa.Table, save: Save) -> pa.Table:
+    written = {tuple(sorted(split.partition_values.items())) for split in save.splits}
+    columns = [map_column(files.column("partitionValues"), c) for c in save.partition_columns]
+    mask = pc.is_null(pc.field("path")) if not columns else None
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    names = save.partition_columns
+    hit = [
+        tuple(sorted((n, v) for n, v in zip(names, row, strict=True) if v is not None)) in written
+        for row in rows
+    ]
+    return files.filter(mask) if mask is not None else files.filter(hit)

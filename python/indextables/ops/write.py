@@ -1,0 +1,220 @@
+"""Writing rows: batches to splits in a task, splits to one commit on the driver."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.config import write as keys
+from indextables.engine.store import open_native
+from indextables.engine.writer import SplitInfo, SplitWriter
+from indextables.log.actions import AddFile
+from indextables.log.partitions import split_path
+from indextables.model.types import Struct, parse_schema
+from indextables.ops.statistics import render_extremes
+from indextables.plan.partitions import render_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from indextables.config.settings import Settings
+
+
+@dataclass(frozen=True)
+class WriteSpec:
+    """All a task needs to turn batches into splits; travels to the executors."""
+
+    url: str
+    store_options: str
+    schema_json: str
+    partition_columns: tuple[str, ...]
+    fields: tuple[Mapping[str, Any], ...]
+    settings: Settings
+
+    @cached_property
+    def schema(self) -> Struct:
+        """The table's columns."""
+        return parse_schema(self.schema_json)
+
+    @cached_property
+    def split_schema(self) -> pa.Schema:
+        """The columns inside a split: all but the partition columns."""
+        inside = [f for f in self.schema.fields if f.name not in self.partition_columns]
+        return pa.schema([f.to_arrow().with_nullable(True) for f in inside])  # noqa: FBT003
+
+    @property
+    def engine_options(self) -> dict[str, Any]:
+        """The engine's options for every split of this write."""
+        chosen: dict[str, Any] = {
+            "layout": self.settings.get(keys.LAYOUT),
+            "heap_bytes": self.settings.get(keys.HEAP_BYTES),
+        }
+        temp = self.settings.get(keys.TEMP_DIRECTORY)
+        return chosen | ({"temp_dir": temp} if temp else {})
+
+
+@dataclass(frozen=True)
+class WrittenSplit:
+    """A finished split, as a task reports it."""
+
+    path: str
+    partition_values: dict[str, str]
+    size: int
+    footer_start: int
+    footer_end: int
+    num_records: int
+    uncompressed_size: int
+    min_values: dict[str, str]
+    max_values: dict[str, str]
+    doc_mapping: str
+    modified_ms: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The value a task sends to the driver."""
+        return asdict(self)
+
+    def to_add(self) -> AddFile:
+        """The action that makes it part of the table."""
+        return AddFile(
+            path=self.path,
+            partition_values=self.partition_values,
+            size=self.size,
+            modification_time=self.modified_ms,
+            min_values=self.min_values or None,
+            max_values=self.max_values or None,
+            num_records=self.num_records,
+            footer_start_offset=self.footer_start,
+            footer_end_offset=self.footer_end,
+            has_footer_offsets=True,
+            delete_opstamp=0,
+            num_merge_ops=0,
+            doc_mapping_json=self.doc_mapping,
+            uncompressed_size_bytes=self.uncompressed_size,
+        )
+
+
+def write_batches(spec: WriteSpec, batches: Iterable[pa.RecordBatch]) -> list[WrittenSplit]:
+    """Write the rows of a task. With partitions, rows of one partition come one after another."""
+    sink = _Sink(spec)
+    try:
+        for batch in batches:
+            for values, run in _runs(spec, batch):
+                sink.add(values, run)
+        sink.finish()
+    except BaseException:
+        sink.abort()
+        raise
+    return sink.written
+
+
+@dataclass
+class _Sink:
+    """The split being written, and those that are finished."""
+
+    spec: WriteSpec
+    written: list[WrittenSplit] = field(default_factory=list)
+    _writer: SplitWriter | None = None
+    _values: dict[str, str] = field(default_factory=dict)
+
+    def add(self, values: dict[str, str], batch: pa.RecordBatch) -> None:
+        """Add rows of one partition; begins another split where it must."""
+        writer = self._writer
+        if writer is not None and (values != self._values or not writer.accepts(batch)):
+            self.finish()
+            writer = None
+        if writer is None:
+            spec = self.spec
+            writer = SplitWriter(spec.split_schema, spec.fields, spec.engine_options)
+            self._writer, self._values = writer, values
+        writer.write(batch)
+        if writer.estimated_bytes >= self.spec.settings.get(keys.MAX_SPLIT_BYTES):
+            self.finish()
+
+    def finish(self) -> None:
+        """Put the split being written into the store."""
+        if self._writer is None:
+            return
+        spec, values = self.spec, self._values
+        path = split_path(spec.partition_columns, values, str(uuid.uuid4()))
+        info = self._writer.finish(open_native(spec.url, spec.store_options), path)
+        self._writer = None
+        self.written.append(_describe(spec, values, path, info))
+
+    def abort(self) -> None:
+        """Forget the split being written; what is in the store is the driver's to remove."""
+        if self._writer is not None:
+            self._writer.abort()
+
+
+def _describe(spec: WriteSpec, values: dict[str, str], path: str, info: SplitInfo) -> WrittenSplit:
+    low, high = render_extremes(info.columns, spec.schema, spec.settings)
+    return WrittenSplit(
+        path=path,
+        partition_values=values,
+        size=info.size,
+        footer_start=info.footer_start,
+        footer_end=info.footer_end,
+        num_records=info.num_records,
+        uncompressed_size=info.uncompressed_size,
+        min_values=low,
+        max_values=high,
+        doc_mapping=json.dumps(info.doc_mapping, separators=(",", ":"), ensure_ascii=False),
+        modified_ms=int(time.time() * 1000),
+    )
+
+
+def _runs(
+    spec: WriteSpec, batch: pa.RecordBatch
+) -> Iterator[tuple[dict[str, str], pa.RecordBatch]]:
+    """Stretches of rows with the same partition values, without the partition columns."""
+    if not batch.num_rows:
+        return
+    inside = conform(batch, spec.split_schema)
+    if not spec.partition_columns:
+        yield {}, inside
+        return
+    keys_of = {
+        name: batch.column(batch.schema.get_field_index(name)) for name in spec.partition_columns
+    }
+    starts = _starts(list(keys_of.values()), batch.num_rows)
+    for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
+        values = {
+            name: text
+            for name, column in keys_of.items()
+            if (text := _partition_text(spec.schema, name, column[start])) is not None
+        }
+        yield values, inside.slice(start, end - start)
+
+
+def _starts(columns: list[pa.Array], rows: int) -> list[int]:
+    """Where a row differs from the one before it in any of these columns."""
+    changed = pa.repeat(pa.scalar(False), rows - 1)  # noqa: FBT003
+    for column in columns:
+        # codes compare nulls with nulls and NaN with NaN
+        codes = column.dictionary_encode("encode").indices
+        changed = pc.or_(changed, pc.not_equal(codes[1:], codes[:-1]))
+    return [0, *(pc.add(pc.indices_nonzero(changed), 1).to_pylist())]
+
+
+def _partition_text(schema: Struct, name: str, value: pa.Scalar) -> str | None:
+    found = schema.get(name)
+    assert found is not None, name
+    if pa.types.is_date32(value.type):
+        value = value.cast(pa.int32())
+    elif pa.types.is_timestamp(value.type) or pa.types.is_duration(value.type):
+        value = value.cast(pa.int64())
+    return render_value(value.as_py(), found.type)
+
+
+def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of a schema, in its order and types."""
+    columns = [batch.column(batch.schema.get_field_index(f.name)) for f in schema]
+    cast = [c if c.type == f.type else c.cast(f.type) for c, f in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(cast, schema=schema)

@@ -1,0 +1,106 @@
+"""Tables the planner keeps open between calls."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from indextables.config import log as log_keys
+from indextables.config import read as read_keys
+from indextables.config import storage as storage_keys
+from indextables.errors import TableNotFoundError
+from indextables.log import Log, Snapshot, open_log
+from indextables.plan.columns import Columns, describe_columns
+from indextables.storage import Store, open_store
+
+if TYPE_CHECKING:
+    from indextables.config.settings import Settings
+    from indextables.spark.request import Request
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+_MOST = 64
+_logs: OrderedDict[tuple[str, ...], Log] = OrderedDict()
+_columns: OrderedDict[tuple[str, int], Columns] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class OpenTable:
+    """A table at the version a call asks for."""
+
+    log: Log
+    snapshot: Snapshot
+    settings: Settings
+
+    @property
+    def store(self) -> Store:
+        """Where it lies."""
+        return self.log.store
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What its columns can do; the same for every call on this version."""
+        key = (self.store.url, self.snapshot.version)
+        known = _columns.get(key)
+        if known is None:
+            snapshot = self.snapshot
+            known = describe_columns(
+                snapshot.schema,
+                snapshot.partition_columns,
+                snapshot.metadata.configuration,
+                snapshot.registry.values(),
+            )
+            _remember(_columns, key, known)
+        return known
+
+
+def log_of(request: Request) -> Log:
+    """The log of the table a call names, opened once."""
+    settings = request.settings
+    shaping = [
+        f"{option.key}={settings.get(option)}"
+        for option in (*storage_keys.OPTIONS, *log_keys.OPTIONS)
+        if settings.is_set(option)
+    ]
+    key = (request.path, *shaping)
+    found = _logs.get(key)
+    if found is None:
+        found = open_log(open_store(request.path, settings), settings)
+        _remember(_logs, key, found)
+    return found
+
+
+def open_table(request: Request) -> OpenTable:
+    """The table a call names, at the version it asks for; an error when there is none."""
+    log = log_of(request)
+    snapshot = _snapshot(request, log)
+    return OpenTable(log, snapshot, request.settings_for(snapshot.metadata.configuration))
+
+
+def find_table(request: Request) -> OpenTable | None:
+    """The table a call names, or None when there is none."""
+    try:
+        return open_table(request)
+    except TableNotFoundError:
+        return None
+
+
+def _snapshot(request: Request, log: Log) -> Snapshot:
+    pinned = request.body.get("read_version")
+    if pinned is not None and pinned >= 0:
+        return log.snapshot(pinned)
+    version = request.settings.get(read_keys.VERSION_AS_OF)
+    if version is not None:
+        return log.snapshot(version)
+    moment = request.settings.get(read_keys.TIMESTAMP_AS_OF)
+    if moment is not None:
+        return log.snapshot(timestamp_ms=request.moment_ms(moment))
+    return log.snapshot()
+
+
+def _remember(cache: OrderedDict[Key, Value], key: Key, value: Value) -> None:
+    cache[key] = value
+    if len(cache) > _MOST:
+        cache.popitem(last=False)

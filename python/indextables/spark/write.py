@@ -1,0 +1,153 @@
+"""The driver's side of a write: decide, hand out the task, commit or clean up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from indextables.config import write as keys
+from indextables.errors import StorageError, error
+from indextables.expr.evaluate import evaluate
+from indextables.expr.predicate import parse_predicate
+from indextables.log.actions import Txn
+from indextables.model.types import Struct, render_schema
+from indextables.ops.save import Save, commit_save, plan_save
+from indextables.ops.write import WriteSpec, WrittenSplit
+from indextables.plan.fields import plan_fields
+from indextables.plan.filters import plan_filters
+from indextables.plan.partitions import partition_arrays
+from indextables.spark.tables import properties_of
+from indextables.spark.warm import OpenTable, find_table, log_of
+from indextables.spark.write_task import pickled_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from indextables.spark.planner import Answer
+    from indextables.spark.request import Request
+
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+
+
+def prepare(request: Request) -> dict[str, Any]:
+    """What `df.write...save()` does, before Spark plans it."""
+    table = find_table(request)
+    plan = plan_save(
+        request.body["mode"],
+        request.schema("data_schema"),
+        request.body.get("partition_by"),
+        None if table is None else table.snapshot,
+        request.settings,
+        path=request.path,
+        dynamic=request.session.get(_OVERWRITE_MODE, "").lower() == "dynamic",
+    )
+    return {
+        "action": plan.action,
+        "schema": plan.schema.to_json(),
+        "partition_by": list(plan.partition_columns),
+        "missing": list(plan.missing),
+        "where": plan.where,
+    }
+
+
+def begin(request: Request) -> Answer:
+    """How rows shall arrive, and the function that writes them."""
+    table = find_table(request)
+    spec = _spec(request, table)
+    partitions = list(spec.partition_columns)
+    optimize = spec.settings.get(keys.OPTIMIZE)
+    advisory = spec.settings.get(keys.TARGET_SPLIT_BYTES) if optimize else 0
+    layout = {"cluster_by": partitions, "sort_by": partitions, "advisory_bytes": advisory}
+    return layout, [pickled_writer(spec)]
+
+
+def commit(request: Request) -> dict[str, Any]:
+    """Make what the tasks wrote part of the table."""
+    table = find_table(request)
+    spec = _spec(request, table)
+    save = Save(
+        overwrite=request.body["overwrite"],
+        schema=spec.schema,
+        partition_columns=spec.partition_columns,
+        fields=spec.fields,
+        splits=_written(request),
+        settings=spec.settings,
+        configuration=properties_of(request) if "provider" in request.options else {},
+        covers=_covers(request, table),
+        txn=_txn(request),
+    )
+    done = commit_save(log_of(request), save, None if table is None else table.snapshot)
+    return {"version": done.version}
+
+
+def abort(request: Request) -> dict[str, Any]:
+    """Remove what the tasks of a failed write left behind, unless it was committed after all."""
+    written = {split.path for split in _written(request)}
+    table = find_table(request)
+    if table is not None:
+        written -= set(table.snapshot.files().column("path").to_pylist())
+    if written:
+        try:
+            log_of(request).store.delete(sorted(written))
+        except StorageError:
+            return {"removed": 0}  # PURGE finds them; the failure that led here matters more
+    return {"removed": len(written)}
+
+
+def _spec(request: Request, table: OpenTable | None) -> WriteSpec:
+    schema, partitions = _shape(request, table)
+    configuration = {} if table is None else table.snapshot.metadata.configuration
+    settings = request.settings_for(configuration)
+    url, options = log_of(request).store.native()
+    return WriteSpec(
+        url=url,
+        store_options=options,
+        schema_json=render_schema(schema),
+        partition_columns=partitions,
+        fields=tuple(plan_fields(schema, settings, partitions, configuration)),
+        settings=settings,
+    )
+
+
+def _shape(request: Request, table: OpenTable | None) -> tuple[Struct, tuple[str, ...]]:
+    """Schema and partitioning the table has after this write."""
+    if "table_schema" in request.body:
+        return request.schema("table_schema"), tuple(request.body["partition_by"])
+    if table is None:
+        raise error("TABLE_NOT_FOUND", path=request.path)
+    return table.snapshot.schema, table.snapshot.partition_columns
+
+
+def _written(request: Request) -> list[WrittenSplit]:
+    reports = [message for message in request.body["messages"] if message]
+    return [WrittenSplit(**split) for report in reports for split in report["splits"]]
+
+
+def _covers(request: Request, table: OpenTable | None) -> Callable[[pa.Table], pa.Array] | None:
+    """Which splits an overwrite by condition replaces: whole ones, by their partition values."""
+    if request.body["overwrite"] != "where" or table is None:
+        return None
+    predicates = [parse_predicate(value) for value in request.body["predicates"]]
+    filters = plan_filters(predicates, table.columns)
+    if not filters.partition_only:
+        raise error("OVERWRITE_CONDITION")
+    snapshot = table.snapshot
+
+    def covers(files: pa.Table) -> pa.Array:
+        values = partition_arrays(files, snapshot.schema, snapshot.partition_columns)
+        truth = evaluate(filters.pruning, values, files.num_rows)
+        return pc.fill_null(truth, False)  # noqa: FBT003
+
+    return covers
+
+
+def _txn(request: Request) -> Txn | None:
+    """The number of this write within its query or application, if it has one."""
+    epoch = request.body.get("epoch")
+    if epoch is not None:
+        return Txn(request.body["query_id"], epoch)
+    app, version = request.settings.get(keys.TXN_APP_ID), request.settings.get(keys.TXN_VERSION)
+    return Txn(app, version) if app is not None and version is not None else None

@@ -1,0 +1,129 @@
+"""Writing through Spark: modes, partitions, schema rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from indextables import errors
+from indextables.log import open_log
+from indextables.spark.failures import as_ours
+from indextables.storage import open_store
+
+
+def live(path: str):
+    return open_log(open_store(path)).snapshot()
+
+
+@pytest.fixture
+def events(spark):
+    return spark.range(0, 20, 1, 2).selectExpr(
+        "id", "concat('event number ', id) AS message", "cast(id % 3 AS int) AS kind"
+    )
+
+
+def test_append_commits_one_version_with_a_split_per_task(events, table_path):
+    events.write.format("indextables").mode("append").save(table_path)
+    first = live(table_path)
+    events.write.format("indextables").mode("append").save(table_path)
+    second = live(table_path)
+    assert (first.num_files, first.num_records) == (2, 20)
+    assert (second.num_files, second.num_records) == (4, 40)
+    assert second.version == first.version + 1
+
+
+def test_overwrite_replaces_all_rows(events, table_path):
+    events.write.format("indextables").save(table_path)
+    events.limit(5).coalesce(1).write.format("indextables").mode("overwrite").save(table_path)
+    assert (live(table_path).num_files, live(table_path).num_records) == (1, 5)
+
+
+def test_default_mode_refuses_an_existing_table(events, table_path):
+    events.write.format("indextables").save(table_path)
+    with pytest.raises(errors.TableExistsError), as_ours():
+        events.write.format("indextables").save(table_path)
+    assert live(table_path).num_records == 20
+
+
+def test_ignore_leaves_an_existing_table_alone(events, table_path):
+    events.write.format("indextables").mode("ignore").save(table_path)
+    events.write.format("indextables").mode("ignore").save(table_path)
+    assert live(table_path).num_records == 20
+
+
+def test_partitions_become_folders_with_one_split_each(events, table_path):
+    events.write.format("indextables").partitionBy("kind").save(table_path)
+    paths = live(table_path).files().column("path").to_pylist()
+    assert sorted(path.split("/")[0] for path in paths) == ["kind=0", "kind=1", "kind=2"]
+
+
+def test_other_partitioning_is_refused(events, table_path):
+    events.write.format("indextables").partitionBy("kind").save(table_path)
+    with pytest.raises(errors.SchemaMismatchError, match="kind"), as_ours():
+        events.write.format("indextables").mode("append").partitionBy("id").save(table_path)
+
+
+def test_dynamic_overwrite_replaces_only_partitions_in_the_data(events, table_path):
+    events.write.format("indextables").partitionBy("kind").save(table_path)
+    only = events.where("kind = 1").limit(2)
+    writer = only.write.format("indextables").mode("overwrite")
+    writer.option("partitionOverwriteMode", "dynamic").save(table_path)
+    files = live(table_path).files()
+    rows = dict(zip(files["path"].to_pylist(), files["numRecords"].to_pylist(), strict=True))
+    assert {path.split("/")[0]: n for path, n in rows.items()} == {
+        "kind=0": 7,
+        "kind=1": 2,
+        "kind=2": 6,
+    }
+
+
+def test_replace_where_replaces_matching_partitions(events, table_path):
+    events.write.format("indextables").partitionBy("kind").save(table_path)
+    new = events.where("kind = 2").limit(1)
+    writer = new.write.format("indextables").mode("overwrite")
+    writer.option("replaceWhere", "kind = 2").save(table_path)
+    assert live(table_path).num_records == 20 - 6 + 1
+
+
+def test_merge_schema_adds_columns(events, table_path):
+    events.write.format("indextables").save(table_path)
+    more = events.selectExpr("id", "message", "upper(message) AS shout")
+    more.write.format("indextables").mode("append").option("mergeSchema", "true").save(table_path)
+    assert live(table_path).schema.names == ["id", "message", "kind", "shout"]
+
+
+def test_overwrite_schema_replaces_schema_and_partitioning(events, table_path):
+    events.write.format("indextables").partitionBy("kind").save(table_path)
+    other = events.selectExpr("cast(id AS string) AS key")
+    writer = other.write.format("indextables").mode("overwrite")
+    writer.option("overwriteSchema", "true").save(table_path)
+    assert live(table_path).schema.names == ["key"]
+    assert live(table_path).partition_columns == ()
+
+
+def test_unknown_column_in_an_indexing_option_is_named(events, table_path):
+    writer = events.write.format("indextables").option("indexing.typemap.nope", "text")
+    with pytest.raises(errors.SchemaMismatchError, match="nope"), as_ours():
+        writer.save(table_path)
+
+
+def test_missing_column_is_refused(events, table_path):
+    events.write.format("indextables").save(table_path)
+    with pytest.raises(Exception, match="kind"):
+        events.drop("kind").write.format("indextables").mode("append").save(table_path)
+
+
+def test_failed_write_leaves_table_and_folder_as_they_were(spark, events, table_path):
+    events.write.format("indextables").save(table_path)
+    before = live(table_path)
+    bad = events.selectExpr("id", "if(id = 13, raise_error('boom'), message) message", "kind")
+    with pytest.raises(Exception, match="boom"):
+        bad.write.format("indextables").mode("overwrite").save(table_path)
+    assert live(table_path).version == before.version
+    assert live(table_path).num_records == 20
+
+
+def test_txn_options_make_a_repeated_write_a_no_op(events, table_path):
+    for _ in range(2):
+        writer = events.write.format("indextables").mode("append")
+        writer.option("txnAppId", "job").option("txnVersion", 7).save(table_path)
+    assert live(table_path).num_records == 20
