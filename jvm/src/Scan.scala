@@ -69,7 +69,7 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
     case _ =>
       val node = Rpc.json()
       node.set[ObjectNode]("group_by", Encoder.all(wanted.groupByExpressions))
-      node.set[ObjectNode]("aggregates", Encoder.all(wanted.aggregateExpressions))
+      node.set[ObjectNode]("functions", Encoder.all(wanted.aggregateExpressions))
       val reply = offer("aggregation" -> (_.set[ObjectNode]("aggregation", node)))
       aggregation = reply.map(wanted -> _)
       reply

@@ -16,6 +16,7 @@ from indextables.model.types import DataType, Field, Struct, render_schema
 from indextables.ops.write import WrittenSplit
 from indextables.plan.fields import remember_fields
 from indextables.plan.partitions import map_column
+from indextables.plan.schemas import check_duplicates, fit_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,7 +50,7 @@ def plan_save(
     dynamic: bool = False,
 ) -> SavePlan:
     """Decide what `df.write.mode(mode).save()` does to a table that may not exist yet."""
-    _check_names(data)
+    check_duplicates(data)
     if table is None:
         columns = _partition_columns(partition_by or (), data)
         return SavePlan("overwrite" if mode == "overwrite" else "append", nullable(data), columns)
@@ -67,9 +68,9 @@ def plan_save(
             given=", ".join(partition_by),
             existing=", ".join(table.partition_columns) or "none",
         )
-    schema, missing = table.schema, ()
-    if settings.get(keys.MERGE_SCHEMA):
-        schema, missing = merge_schemas(table.schema, data)
+    schema = fit_schema(data, table.schema, merge=settings.get(keys.MERGE_SCHEMA))
+    given = {name.lower() for name in data.names}
+    missing = tuple(name for name in table.schema.names if name.lower() not in given)
     action, where = _action(mode, settings, dynamic=dynamic and bool(table.partition_columns))
     return SavePlan(action, schema, table.partition_columns, missing, where)
 
@@ -83,13 +84,6 @@ def _action(mode: str, settings: Settings, *, dynamic: bool) -> tuple[str, str |
     chosen = settings.get(keys.PARTITION_OVERWRITE_MODE)
     is_dynamic = dynamic if chosen is None else chosen == "dynamic"
     return ("dynamic" if is_dynamic else "overwrite"), None
-
-
-def _check_names(schema: Struct) -> None:
-    seen: set[str] = set()
-    twice = {n for n in schema.names if n.lower() in seen or seen.add(n.lower())}
-    if twice:
-        raise error("SCHEMA_DUPLICATE_COLUMN", columns=", ".join(sorted(twice)))
 
 
 def _partition_columns(given: Iterable[str], schema: Struct) -> tuple[str, ...]:
@@ -110,19 +104,10 @@ def nullable(schema: Struct) -> Struct:
     return Struct(tuple(replace(field, nullable=True) for field in schema.fields))
 
 
-def merge_schemas(table: Struct, data: Struct) -> tuple[Struct, tuple[str, ...]]:
-    """The table's schema with the data's new columns behind it, and what the data lacks."""
-    by_name = {field.name.lower(): field for field in data.fields}
-    known = {name.lower() for name in table.names}
-    added = [replace(f, nullable=True) for f in data.fields if f.name.lower() not in known]
-    missing = tuple(name for name in table.names if name.lower() not in by_name)
-    return Struct((*table.fields, *added)), missing
-
-
 def add_column(schema: Struct, name: str, kind: DataType) -> Struct:
     """The schema with one more column."""
     grown = Struct((*schema.fields, Field(name, kind)))
-    _check_names(grown)
+    check_duplicates(grown)
     return grown
 
 
@@ -156,7 +141,7 @@ def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
         "user_metadata": save.settings.get(keys.USER_METADATA),
     }
     if save.overwrite == "none":
-        actions = (*_new_metadata(table, save), *adds)
+        actions: tuple[Action, ...] = (*_new_metadata(table, save), *adds)
         return log.commit(Transaction(Operation.APPEND, table.version, actions, **common))
 
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:

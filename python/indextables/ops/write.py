@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indextables.config import write as keys
-from indextables.engine.store import open_native
 from indextables.engine.writer import SplitInfo, SplitWriter
 from indextables.log.actions import AddFile
 from indextables.log.partitions import split_path
 from indextables.model.types import Struct, parse_schema
+from indextables.ops.handles import native_store
 from indextables.ops.statistics import render_extremes
 from indextables.plan.partitions import render_value
 
@@ -143,7 +143,7 @@ class _Sink:
             return
         spec, values = self.spec, self._values
         path = split_path(spec.partition_columns, values, str(uuid.uuid4()))
-        info = self._writer.finish(open_native(spec.url, spec.store_options), path)
+        info = self._writer.finish(native_store(spec.url, spec.store_options), path)
         self._writer = None
         self.written.append(_describe(spec, values, path, info))
 

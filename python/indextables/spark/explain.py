@@ -38,7 +38,7 @@ def describe_scan(body: Mapping[str, Any], plan: ScanPlan, *, local: bool) -> st
     aggregation = body.get("aggregation")
     if aggregation:
         keys = f" group by [{_joined(aggregation['group_by'])}]" if aggregation["group_by"] else ""
-        parts.append(f"pushed aggregates: [{_joined(aggregation['aggregates'])}]{keys}")
+        parts.append(f"pushed aggregates: [{_joined(aggregation['functions'])}]{keys}")
     if body.get("order"):
         parts.append(f"pushed order: [{_joined(body['order'])}]")
     numbers = [key for key in ("limit", "offset") if body.get(key) is not None]

@@ -62,6 +62,11 @@ class Request:
         return Struct(tuple(parse_field(f) for f in self.body[key]["fields"]))
 
     @property
+    def time_zone(self) -> str:
+        """The session's time zone."""
+        return self.session.get("spark.sql.session.timeZone", "")
+
+    @property
     def ansi(self) -> bool:
         """Whether Spark raises on overflow instead of wrapping."""
         return self.session.get("spark.sql.ansi.enabled", "true").lower() == "true"

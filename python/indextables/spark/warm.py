@@ -94,9 +94,6 @@ def _snapshot(request: Request, log: Log) -> Snapshot:
     version = request.settings.get(read_keys.VERSION_AS_OF)
     if version is not None:
         return log.snapshot(version)
-    moment = request.settings.get(read_keys.TIMESTAMP_AS_OF)
-    if moment is not None:
-        return log.snapshot(timestamp_ms=request.moment_ms(moment))
     return log.snapshot()
 
 

@@ -1,0 +1,224 @@
+"""Reading rows and partial aggregates of splits: the same code in the planner and in tasks."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.model.types import Struct, parse_schema
+from indextables.ops.handles import Vector, open_split
+from indextables.plan.finals import merge_partials
+from indextables.plan.partials import complete_partial
+from indextables.plan.partitions import parse_value, typed_array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from indextables.config.settings import Settings
+    from indextables.engine.split import Split
+    from indextables.plan.aggregates import AggregatePlan
+    from indextables.plan.topk import Order
+    from indextables.plan.tree import Tree
+
+SPLIT, DOC, SCORE, SNIPPET = "_split", "_doc", "_score", "_snippet"
+PSEUDO = {SPLIT: pa.string(), DOC: pa.int64(), SCORE: pa.float32(), SNIPPET: pa.string()}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One split to read, and which of the scan's queries to ask it."""
+
+    path: str
+    footer: tuple[int, int] | None
+    partition_values: Mapping[str, str]
+    vector: Vector | None
+    query: int
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The value a task gets; JSON has no tuples."""
+        footer, vector = value["footer"], value["vector"]
+        return cls(
+            path=value["path"],
+            footer=tuple(footer) if footer else None,
+            partition_values=value["partition_values"],
+            vector=tuple(vector) if vector else None,
+            query=value["query"],
+        )
+
+
+@dataclass(frozen=True)
+class ReadSpec:
+    """What every split of a scan is asked for; travels to the executors."""
+
+    place: tuple[str, str]
+    settings: Settings
+    table_schema: str
+    partition_columns: tuple[str, ...]
+    output: pa.Schema
+    queries: tuple[Tree, ...]
+    aggregate: AggregatePlan | None = None
+    limit: int | None = None
+    order: Order | None = None
+    batch_rows: int = 8192
+    snippet: Mapping[str, Any] | None = None
+
+    @cached_property
+    def schema(self) -> Struct:
+        """The table's columns."""
+        return parse_schema(self.table_schema)
+
+    @cached_property
+    def split_schema(self) -> pa.Schema:
+        """The columns inside splits: all but the partition columns."""
+        inside = [f for f in self.schema.fields if f.name not in self.partition_columns]
+        return Struct(tuple(inside)).to_arrow_schema()
+
+    @cached_property
+    def engine_schema(self) -> pa.Schema:
+        """What the engine delivers; what is the same for a whole split is put in afterwards."""
+        inside = [
+            f for f in self.output if f.name != SPLIT and f.name not in self.partition_columns
+        ]
+        return pa.schema(inside or [pa.field(DOC, pa.int64())])
+
+    @property
+    def engine_options(self) -> dict[str, Any]:
+        """The engine's options for a search."""
+        given = {"limit": self.limit, "order": self.order, "snippet": self.snippet}
+        wanted = {key: value for key, value in given.items() if value is not None}
+        return wanted | {"batch_rows": self.batch_rows}
+
+    def with_sort_keys(self) -> ReadSpec:
+        """The same read that also delivers the columns it is ordered by."""
+        names = [key["field"] for key in sort_keys(self.order)]
+        types = {**PSEUDO, **{f.name: f.type for f in self.schema.to_arrow_schema()}}
+        more = [pa.field(name, types[name]) for name in names if name not in self.output.names]
+        return replace(self, output=pa.schema([*self.output, *more])) if more else self
+
+
+def sort_keys(order: Order | None) -> list[dict[str, Any]]:
+    """The engine's order as a list of keys."""
+    if order is None:
+        return []
+    if isinstance(order, str):
+        return [{"field": SCORE, "ascending": False, "nulls_first": False}]
+    return order
+
+
+def read_rows(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[pa.RecordBatch]:
+    """The rows or partial aggregates of some splits; a plain limit ends the work early."""
+    if spec.aggregate is not None:
+        yield from _partials(spec, spec.aggregate, sources)
+        return
+    left = spec.limit if spec.order is None else None
+    for source in sources:
+        for batch in _search(spec, source):
+            kept = batch if left is None else batch.slice(0, left)
+            yield kept
+            if left is not None:
+                left -= kept.num_rows
+                if left <= 0:
+                    return
+
+
+def read_table(spec: ReadSpec, sources: Sequence[Source]) -> pa.Table:
+    """All rows or partial aggregates of some splits, read side by side."""
+    schema = spec.output if spec.aggregate is None else spec.aggregate.schema
+    workers = min(len(sources), os.cpu_count() or 1)
+    if workers <= 1 or (spec.limit is not None and spec.order is None):
+        return pa.Table.from_batches(list(read_rows(spec, sources)), schema=schema)
+
+    def one(source: Source) -> list[pa.RecordBatch]:
+        return list(read_rows(spec, [source]))
+
+    with ThreadPoolExecutor(workers) as pool:
+        batches = [batch for part in pool.map(one, sources) for batch in part]
+    return pa.Table.from_batches(batches, schema=schema)
+
+
+def _partials(
+    spec: ReadSpec, plan: AggregatePlan, sources: Sequence[Source]
+) -> Iterator[pa.RecordBatch]:
+    partials = [
+        complete_partial(batch, plan, constants(spec, source))
+        for source in sources
+        for batch in opened(spec, source).aggregate(
+            spec.queries[source.query], plan.request, plan.engine_schema
+        )
+    ]
+    table = pa.Table.from_batches(partials, schema=plan.schema)
+    if len(sources) > 1:
+        table = merge_partials(table, plan)
+    yield from table.combine_chunks().to_batches()
+
+
+def _search(spec: ReadSpec, source: Source) -> Iterator[pa.RecordBatch]:
+    query = spec.queries[source.query]
+    found = opened(spec, source).search(query, spec.engine_schema, **spec.engine_options)
+    whole = constants(spec, source) | {SPLIT: pa.scalar(source.path, pa.string())}
+    same = spec.engine_schema.names == spec.output.names
+    for batch in found:
+        yield batch if same else _complete(spec.output, batch, whole)
+
+
+def _complete(
+    schema: pa.Schema, batch: pa.RecordBatch, whole: Mapping[str, pa.Scalar]
+) -> pa.RecordBatch:
+    if not schema.names:
+        return batch.select([])
+    inside = dict(zip(batch.schema.names, batch.columns, strict=True))
+    arrays = [
+        pa.repeat(whole[f.name], batch.num_rows) if f.name in whole else inside[f.name]
+        for f in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def constants(spec: ReadSpec, source: Source) -> dict[str, pa.Scalar]:
+    """The partition values of a split, typed."""
+    values: dict[str, pa.Scalar] = {}
+    for name in spec.partition_columns:
+        field = spec.schema.get(name)
+        assert field is not None, name
+        value = parse_value(source.partition_values.get(name), field.type, name)
+        values[name] = typed_array([value], field.type)[0]
+    return values
+
+
+def opened(spec: ReadSpec, source: Source) -> Split:
+    """A split ready to be asked; kept open for the next query."""
+    return open_split(
+        spec.place,
+        source.path,
+        source.footer,
+        source.vector,
+        schema=spec.split_schema,
+        settings=spec.settings,
+    )
+
+
+def put_in_order(table: pa.Table, order: Sequence[Mapping[str, Any]], limit: int) -> pa.Table:
+    """The first rows in Spark's order: NaN above all numbers, nulls where each key says."""
+    keys: list[tuple[str, str]] = []
+    arrays: dict[str, pa.ChunkedArray] = {}
+    for number, key in enumerate(order):
+        column = table.column(key["field"])
+        direction = "ascending" if key["ascending"] else "descending"
+        last = pc.is_valid(column) if key["nulls_first"] else pc.is_null(column)
+        arrays[f"{number} null"] = last.cast(pa.int8())
+        keys.append((f"{number} null", "ascending"))
+        if pa.types.is_floating(column.type):
+            nan = pc.fill_null(pc.is_nan(column), False)  # noqa: FBT003
+            arrays[f"{number} nan"] = nan.cast(pa.int8())
+            keys.append((f"{number} nan", direction))
+        arrays[f"{number} value"] = column
+        keys.append((f"{number} value", direction))
+    indices = pc.sort_indices(pa.table(arrays), keys)
+    return table.take(indices.slice(0, limit))

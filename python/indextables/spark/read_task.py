@@ -1,0 +1,38 @@
+"""Reading in the executors' Python workers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from indextables.ops.read import ReadSpec, Source, read_rows
+from indextables.spark.compat import acknowledge_at_once, settle
+from indextables.spark.shipping import pickled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class ReadTask:
+    """Reads the splits that its one input batch names."""
+
+    spec: ReadSpec
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows, as Spark's worker wants them."""
+        acknowledge_at_once()
+        named = [json.loads(batch.column(0)[0].as_py()) for batch in batches]
+        sources = [Source.from_json(value) for values in named for value in values]
+        try:
+            yield from read_rows(self.spec, sources)
+        finally:
+            settle()
+
+
+def pickled_reader(spec: ReadSpec, wire: dict[str, Any]) -> bytes:
+    """The read function, ready to ship."""
+    return pickled(ReadTask(spec), wire)

@@ -1,0 +1,289 @@
+"""Planning and answering scans: what is pushed down, who answers, which tasks run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import OrderedDict
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.config import read as keys
+from indextables.engine.query import parse_query
+from indextables.expr.binding import conjunction
+from indextables.expr.predicate import parse_predicate
+from indextables.expr.values import kind_of
+from indextables.ops.read import ReadSpec, Source, put_in_order, read_table, sort_keys
+from indextables.plan.aggregates import plan_aggregation
+from indextables.plan.filters import plan_filters
+from indextables.plan.finals import CompletePlan, finish, plan_complete
+from indextables.plan.partials import partials_from_log
+from indextables.plan.prune import keep_manifest, prune_splits
+from indextables.plan.queries import split_queries
+from indextables.plan.scan import ScanPlan, answers_itself
+from indextables.plan.tasks import group_splits
+from indextables.plan.topk import plan_top
+from indextables.spark.explain import describe_scan
+from indextables.spark.read_task import pickled_reader
+from indextables.spark.schema import to_spark_json
+from indextables.spark.warm import OpenTable, open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from indextables.plan.aggregates import AggregatePlan
+    from indextables.plan.filters import FilterPlan
+    from indextables.spark.planner import Answer
+    from indextables.spark.request import Request
+
+# what of a request decides a plan
+_SHAPING = (
+    "predicates", "runtime", "aggregation", "order", "limit", "offset", "wire", "properties",
+    "options", "session", "complete",
+)  # fmt: skip
+_KEPT_PLANS = 32
+_plans: OrderedDict[tuple[str, int, str], Planned] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A scan's plan; `complete` is there when the planner gives an aggregation's final answer."""
+
+    scan: ScanPlan
+    local: bool
+    complete: CompletePlan | None = None
+
+
+def push(request: Request) -> dict[str, Any]:
+    """Which predicates the index answers exactly, which it only narrows."""
+    table = open_table(request)
+    return {"pushed": list(_filters(request, table).pushed)}
+
+
+def offer(request: Request) -> dict[str, Any]:
+    """Whether a limit, an order or an aggregation can be pushed down; `complete` if wholly."""
+    table = open_table(request)
+    body, found = request.body, _plan(request, table)
+    scan = found.scan
+    refused = (
+        ("aggregation" in body and scan.aggregate is None)
+        or ("order" in body and scan.order is None)
+        or ("offset" in body and not found.local)
+        or bool(body.get("residual"))
+    )
+    if refused:
+        return {"ok": False}
+    reply: dict[str, Any] = {"ok": True, "complete": found.local}
+    if scan.aggregate is not None:
+        schema = scan.aggregate.schema if found.complete is None else found.complete.schema
+        reply["schema"] = to_spark_json(schema, table.snapshot.schema)
+    return reply
+
+
+def plan(request: Request) -> Answer:
+    """The scan as Spark needs it: statistics, what EXPLAIN shows, and tasks unless it is local."""
+    table = open_table(request)
+    found = _plan(request, table)
+    local = found.local and not request.body.get("distributed")
+    reply = {
+        "local": local,
+        "explain": describe_scan(request.body, found.scan, local=local),
+        "bytes": found.scan.bytes,
+        "rows": pc.sum(found.scan.files.column("numRecords")).as_py() or 0,
+        "runtime_columns": list(table.snapshot.partition_columns),
+        "metrics": _metrics(found.scan),
+    }
+    if local:
+        return reply, []
+    tasks = _tasks(request, table, found.scan)
+    function = pickled_reader(_spec(table, found.scan), request.body["wire"])
+    return reply | {"hosts": [[]] * len(tasks)}, [function, *tasks]
+
+
+def _tasks(request: Request, table: OpenTable, scan: ScanPlan) -> list[bytes]:
+    sources = sources_of(scan)
+    groups = group_splits(
+        scan.files.column("size").to_pylist(),
+        _cores(request),
+        splits_per_task=table.settings.get(keys.SPLITS_PER_TASK),
+        max_splits_per_task=table.settings.get(keys.MAX_SPLITS_PER_TASK),
+    )
+    return [json.dumps([asdict(sources[i]) for i in g.splits]).encode() for g in groups]
+
+
+def run(request: Request) -> Answer:
+    """The whole answer, as an Arrow stream."""
+    table = open_table(request)
+    found = _plan(request, table)
+    result = _answer(request, table, found)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, result.schema) as writer:
+        writer.write_table(result)
+    return {"metrics": _metrics(found.scan)}, [sink.getvalue().to_pybytes()]
+
+
+def _answer(request: Request, table: OpenTable, found: Planned) -> pa.Table:
+    scan, spec = found.scan, _spec(table, found.scan)
+    if found.complete is not None:
+        partials = _partials_from_log(table, scan)
+        return finish(
+            read_table(spec, sources_of(scan)) if partials is None else partials, found.complete
+        )
+    limit, offset = request.body.get("limit"), request.body.get("offset") or 0
+    rows = read_table(spec.with_sort_keys(), sources_of(scan))
+    if scan.order is not None and limit is not None:
+        rows = put_in_order(rows, sort_keys(scan.order), limit).select(spec.output.names)
+    if limit is not None:
+        rows = rows.slice(0, limit)
+    return rows.slice(offset) if offset else rows
+
+
+def _partials_from_log(table: OpenTable, scan: ScanPlan) -> pa.Table | None:
+    if scan.aggregate is None or not scan.answered_by_log:
+        return None
+    snapshot = table.snapshot
+    return partials_from_log(
+        scan.files, scan.aggregate, snapshot.schema, snapshot.partition_columns
+    )
+
+
+def _filters(request: Request, table: OpenTable) -> FilterPlan:
+    predicates = [parse_predicate(value) for value in request.body.get("predicates") or []]
+    most = table.settings.get(keys.MAX_UNQUALIFIED_FIELDS)
+    return plan_filters(predicates, table.columns, most, _check(table), request.time_zone)
+
+
+def _check(table: OpenTable) -> Callable[[str, list[str]], object]:
+    """Parses search texts against the table's columns, so that errors come before any task."""
+    fields = [
+        {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
+        for c in table.columns.searchable
+    ]
+    return lambda text, defaults: parse_query(text, fields, defaults)
+
+
+def _plan(request: Request, table: OpenTable) -> Planned:
+    """The plan of a request; asked for again by the next calls of the same query."""
+    shape = json.dumps([request.body.get(key) for key in _SHAPING], sort_keys=True)
+    key = (table.store.url, table.snapshot.version, shape)
+    known = _plans.get(key)
+    if known is None:
+        known = _make_plan(request, table)
+        _plans[key] = known
+        if len(_plans) > _KEPT_PLANS:
+            _plans.popitem(last=False)
+    return known
+
+
+def _make_plan(request: Request, table: OpenTable) -> Planned:
+    aggregation = request.body.get("aggregation")
+    if aggregation is None:
+        scan = _make_scan(request, table)
+        return Planned(scan, _is_local(request, table, scan))
+    context: dict[str, Any] = {"ansi": request.ansi, "time_zone": request.time_zone}
+    complete = plan_complete(aggregation, table.columns, **context)
+    if complete is not None:
+        scan = _make_scan(request, table, complete.partial)
+        if _is_local(request, table, scan):
+            return Planned(scan, local=True, complete=complete)
+    partial = plan_aggregation(aggregation, table.columns, **context)
+    return Planned(_make_scan(request, table, partial), local=False)
+
+
+def _make_scan(
+    request: Request, table: OpenTable, aggregate: AggregatePlan | None = None
+) -> ScanPlan:
+    body, snapshot = request.body, table.snapshot
+    filters = _filters(request, table)
+    runtime = [parse_predicate(value) for value in body.get("runtime") or []]
+    pruning = conjunction(filters.pruning, *runtime) if runtime else filters.pruning
+    names = snapshot.partition_columns
+
+    def keep(bounds: Mapping[str, Any]) -> bool:
+        return keep_manifest(bounds, pruning, snapshot.schema, names)
+
+    files = snapshot.files(keep if names and (body.get("predicates") or runtime) else None)
+    files, counters = prune_splits(files, pruning, snapshot.schema, names)
+    queries, query_of = split_queries(filters, files, table.columns)
+    order, limit = body.get("order"), body.get("limit")
+    return ScanPlan(
+        files=files,
+        schema=_output(request),
+        filters=filters,
+        queries=tuple(queries),
+        query_of=tuple(query_of),
+        counters=counters,
+        aggregate=aggregate,
+        limit=limit,
+        order=plan_top(order, limit, table.columns) if order and limit is not None else None,
+    )
+
+
+def _output(request: Request) -> pa.Schema:
+    """The columns Spark wants, in the types they travel in."""
+    if "wire" not in request.body:
+        return pa.schema([])
+    return request.schema("wire").to_arrow_schema()
+
+
+def _is_local(request: Request, table: OpenTable, scan: ScanPlan) -> bool:
+    if request.body.get("complete"):
+        return True
+    settings = table.settings
+    return settings.get(keys.LOCAL_ENABLED) and answers_itself(
+        scan,
+        max_bytes=settings.get(keys.LOCAL_MAX_BYTES),
+        max_rows=settings.get(keys.LOCAL_MAX_ROWS),
+    )
+
+
+def _spec(table: OpenTable, scan: ScanPlan) -> ReadSpec:
+    return ReadSpec(
+        place=table.store.native(),
+        settings=table.settings,
+        table_schema=table.snapshot.metadata.schema_string,
+        partition_columns=table.snapshot.partition_columns,
+        output=scan.schema,
+        queries=scan.queries,
+        aggregate=scan.aggregate,
+        limit=scan.limit,
+        order=scan.order,
+        batch_rows=table.settings.get(keys.BATCH_ROWS),
+    )
+
+
+def sources_of(scan: ScanPlan) -> list[Source]:
+    """The splits of a plan, as tasks name them."""
+    wanted = ["path", "partitionValues", "footerStartOffset", "footerEndOffset", "deletionVector"]
+    files = scan.files.select(wanted).to_pylist()
+    sources = []
+    for row, query in zip(files, scan.query_of, strict=True):
+        start, end, vector = (row[key] for key in wanted[2:])
+        sources.append(
+            Source(
+                path=row["path"],
+                footer=None if start is None or end is None else (start, end),
+                partition_values=dict(row["partitionValues"] or ()),
+                vector=tuple(vector.values()) if vector else None,
+                query=query,
+            )
+        )
+    return sources
+
+
+def _metrics(found: ScanPlan) -> dict[str, int]:
+    counters = found.counters
+    return {
+        "splitsConsidered": counters.considered,
+        "splitsPrunedByPartition": counters.pruned_by_partition,
+        "splitsPrunedByStatistics": counters.pruned_by_stats,
+        "splitsScanned": counters.kept,
+    }
+
+
+def _cores(request: Request) -> int:
+    given = request.session.get("spark.default.parallelism")
+    return int(given) if given else os.cpu_count() or 1
