@@ -49,7 +49,8 @@ case class Command(text: String) extends LeafRunnableCommand with PredicateHelpe
   private def satisfy(session: ClassicSession, reply: Reply): JsonNode = {
     val need = reply.json.get("need")
     need.get("kind").asText match {
-      case "location" => location(session, need.get("name").asText)
+      case "location" =>
+        location(session, need.get("name").elements().asScala.map(p => s"`${p.asText.replace("`", "``")}`").mkString("."))
       case "predicate" => predicate(session, need.get("text").asText, need.get("schema").toString)
       case "tasks" => tasks(session, reply.parts)
     }

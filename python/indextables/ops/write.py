@@ -100,6 +100,19 @@ class WrittenSplit:
         )
 
 
+def sorted_by_partition(
+    spec: WriteSpec, batches: Iterable[pa.RecordBatch]
+) -> Iterable[pa.RecordBatch]:
+    """The rows of a task in the order of its partitions, for callers that cannot ask Spark for it.
+
+    They are held in memory for that; without partitions they just pass.
+    """
+    if not spec.partition_columns:
+        return batches
+    table = pa.Table.from_batches(batches)
+    return table.sort_by([(name, "ascending") for name in spec.partition_columns]).to_batches()
+
+
 def write_batches(spec: WriteSpec, batches: Iterable[pa.RecordBatch]) -> list[WrittenSplit]:
     """Write the rows of a task. With partitions, rows of one partition come one after another."""
     sink = _Sink(spec)

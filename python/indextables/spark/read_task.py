@@ -25,12 +25,15 @@ class ReadTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows, as Spark's worker wants them."""
         acknowledge_at_once()
-        named = [json.loads(batch.column(0)[0].as_py()) for batch in batches]
-        sources = [Source.from_json(value) for values in named for value in values]
         try:
-            yield from read_rows(self.spec, sources)
+            for batch in batches:
+                yield from self.read(batch.column(0)[0].as_py())
         finally:
             settle()
+
+    def read(self, sources: bytes) -> Iterator[pa.RecordBatch]:
+        """The rows of the splits named in this JSON text."""
+        return read_rows(self.spec, [Source.from_json(value) for value in json.loads(sources)])
 
 
 def pickled_reader(spec: ReadSpec, wire: dict[str, Any]) -> bytes:

@@ -27,7 +27,7 @@ from indextables.plan.scan import ScanPlan, answers_itself
 from indextables.plan.tasks import group_splits
 from indextables.plan.topk import plan_top
 from indextables.spark.explain import describe_scan
-from indextables.spark.read_task import pickled_reader
+from indextables.spark.read_task import ReadTask, pickled_reader
 from indextables.spark.schema import to_spark_json
 from indextables.spark.warm import OpenTable, open_table
 
@@ -101,6 +101,13 @@ def plan(request: Request) -> Answer:
     tasks = _tasks(request, table, found.scan)
     function = pickled_reader(_spec(table, found.scan), request.body["wire"])
     return reply | {"hosts": [[]] * len(tasks)}, [function, *tasks]
+
+
+def plan_tasks(request: Request) -> tuple[ReadTask, list[bytes]]:
+    """A scan that is always done by tasks: for Spark's plain Python data source."""
+    table = open_table(request)
+    scan = _make_scan(request, table)
+    return ReadTask(_spec(table, scan)), _tasks(request, table, scan)
 
 
 def _tasks(request: Request, table: OpenTable, scan: ScanPlan) -> list[bytes]:

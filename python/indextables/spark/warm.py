@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 _MOST = 64
+_counts = {True: 0, False: 0}
 _logs: OrderedDict[tuple[str, ...], Log] = OrderedDict()
 _columns: OrderedDict[tuple[str, int], Columns] = OrderedDict()
 
@@ -58,18 +59,37 @@ class OpenTable:
 
 def log_of(request: Request) -> Log:
     """The log of the table a call names, opened once."""
-    settings = request.settings
+    return log_at(request.path, request.settings)
+
+
+def log_at(path: str, settings: Settings) -> Log:
+    """The log of the table at a path, opened once for the same access and log settings."""
     shaping = [
         f"{option.key}={settings.get(option)}"
         for option in (*storage_keys.OPTIONS, *log_keys.OPTIONS)
         if settings.is_set(option)
     ]
-    key = (request.path, *shaping)
+    key = (path, *shaping)
     found = _logs.get(key)
+    _counts[found is not None] += 1
     if found is None:
-        found = open_log(open_store(request.path, settings), settings)
+        found = open_log(open_store(path, settings), settings)
         _remember(_logs, key, found)
     return found
+
+
+def all_logs() -> list[Log]:
+    """All logs that are held open."""
+    return list(_logs.values())
+
+
+def invalidate(path: str | None) -> tuple[int, int]:
+    """Forget held logs, of one table or all; how often they were hit and missed before."""
+    url = None if path is None else open_store(path).url
+    for log in all_logs():
+        if url in (None, log.store.url):
+            log.invalidate()
+    return _counts[True], _counts[False]
 
 
 def open_table(request: Request) -> OpenTable:

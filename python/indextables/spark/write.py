@@ -17,6 +17,7 @@ from indextables.ops.write import WriteSpec, WrittenSplit
 from indextables.plan.fields import plan_fields
 from indextables.plan.filters import plan_filters
 from indextables.plan.partitions import partition_arrays
+from indextables.spark.request import Request
 from indextables.spark.tables import properties_of
 from indextables.spark.warm import OpenTable, find_table, log_of
 from indextables.spark.write_task import pickled_writer
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from indextables.spark.planner import Answer
-    from indextables.spark.request import Request
 
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
@@ -95,6 +95,22 @@ def abort(request: Request) -> dict[str, Any]:
         except StorageError:
             return {"removed": 0}  # PURGE finds them; the failure that led here matters more
     return {"removed": len(written)}
+
+
+def plain_body(request: Request, columns: dict[str, Any], *, overwrite: bool) -> dict[str, Any]:
+    """The document of a write through Spark's plain Python data source."""
+    mode = "overwrite" if overwrite else "append"
+    plan = prepare(Request({**request.body, "mode": mode, "data_schema": columns}))
+    return {
+        "overwrite": "all" if overwrite else "none",
+        "table_schema": plan["schema"],
+        "partition_by": plan["partition_by"],
+    }
+
+
+def spec_of(request: Request) -> WriteSpec:
+    """What tasks of a write need."""
+    return _spec(request, find_table(request))
 
 
 def _spec(request: Request, table: OpenTable | None) -> WriteSpec:
