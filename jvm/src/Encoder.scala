@@ -28,6 +28,8 @@ object Encoder {
     case c: Cast => op("CAST", Seq(c.expression)).set("type", typeOf(c.dataType))
     case x: Extract => op("EXTRACT", Seq(x.source)).put("field", x.field)
     case f: UserDefinedScalarFunc => op(f.name, f.children)
+    case g: GeneralScalarExpression if Search.names(g.name) =>
+      op(g.name, g.children.map { case c: Cast => c.expression; case other => other })
     case g: GeneralScalarExpression => op(g.name, g.children)
     case s: SortOrder =>
       val node = Rpc.json()

@@ -12,6 +12,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     if (Extensions.first(extensions)) {
       extensions.injectParser((_, parser) => Parser.wrap(parser))
       extensions.injectResolutionRule(_ => UseV2)
+      extensions.injectResolutionRule(_ => OpenViews)
       extensions.injectResolutionRule(_ => ResolveSearch)
       extensions.injectPlannerStrategy(_ => LocalAnswers)
       Search.Operators.foreach { operator =>

@@ -121,7 +121,8 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
 
   override def filterAttributes(): Array[NamedReference] =
     if (request.has("aggregation") || request.has("limit")) Array.empty
-    else planned().json.path("runtime_columns").elements().asScala.map(c => Expressions.column(c.asText)).toArray
+    else planned().json.path("runtime_columns").elements().asScala.map(_.asText)
+      .filter(output.fieldNames.contains).map(c => Expressions.column(c)).toArray
   override def filter(predicates: Array[Predicate]): Unit = synchronized {
     request.set[ObjectNode]("runtime", Encoder.all(predicates))
     plan = null

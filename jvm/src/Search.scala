@@ -3,9 +3,9 @@ package org.apache.spark.sql.indextables
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{TypeCheckResult, UnresolvedAttribute}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, Expression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, View}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, StringType}
@@ -39,6 +39,7 @@ case class Search(operator: String, all: Boolean, left: Expression, right: Expre
 
 object Search {
   val Operators: Seq[String] = Seq("indexquery", "textsearch", "fieldmatch")
+  val names: Set[String] = Operators.flatMap(o => Seq(o, o + "all")).toSet
 
   def function(operator: String, all: Boolean)(arguments: Seq[Expression]): Expression = arguments match {
     case Seq(column, query) => Search(operator, all, column, query)
@@ -49,15 +50,25 @@ object Search {
   }
 }
 
-/** Gives a search over all columns a column of the table it means. */
+/** Search texts stay texts, and a search over all columns gets a column of the table it means. */
 object ResolveSearch extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+    case node if node.childrenResolved && node.expressions.exists(_.exists(coerced)) =>
+      node.transformExpressions {
+        // Spark casts the text to the column's type to compare them: cast the column instead
+        case s @ Search(_, _, left, c: Cast) if coerced(s) => s.copy(left = Cast(left, StringType), right = c.child)
+      }
     case filter: Filter if filter.childrenResolved => filter.transformExpressions {
       case s @ Search(_, true, AllFields(qualifier), _) =>
         s.copy(left = column(filter.child, qualifier).getOrElse(throw new IndexTablesException(
           s"[SEARCH_NOT_PUSHED] `${s.sql}` does not say which table it means; hint: use it on one " +
             s"IndexTables table, or write `table.${Names.AllFields} ${s.operator} '...'`")))
     }
+  }
+
+  private def coerced(e: Expression): Boolean = e match {
+    case Search(_, _, left, c: Cast) => left.resolved && c.child.dataType.isInstanceOf[StringType]
+    case _ => false
   }
 
   private object AllFields {
@@ -73,6 +84,18 @@ object ResolveSearch extends Rule[LogicalPlan] {
       (a.qualifier.length >= qualifier.length && a.qualifier.takeRight(qualifier.length).zip(qualifier)
         .forall { case (x, y) => x.equalsIgnoreCase(y) })
     val candidates = child.output.filter(a => fits(a) && tables.exists(_.contains(a)))
-    if (tables.count(t => candidates.exists(t.contains)) == 1) candidates.headOption else None
+    val texts = candidates.filter(_.dataType.isInstanceOf[StringType])
+    if (tables.count(t => candidates.exists(t.contains)) == 1) (texts ++ candidates).headOption else None
+  }
+}
+
+/** A temporary view straight over a table shows the table's metadata columns too. */
+object OpenViews extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+    case view: View if view.isTempViewStoringAnalyzedPlan && isTable(view.child) => view.child
+  }
+  private def isTable(plan: LogicalPlan): Boolean = plan match {
+    case r: DataSourceV2Relation => r.table.isInstanceOf[IndexTable]
+    case _ => false
   }
 }

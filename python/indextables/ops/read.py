@@ -143,13 +143,18 @@ def read_table(spec: ReadSpec, sources: Sequence[Source]) -> pa.Table:
     return pa.Table.from_batches(batches, schema=schema)
 
 
+def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
+    """How many rows match in some splits."""
+    return sum(opened(spec, source).count(spec.queries[source.query]) for source in sources)
+
+
 def _partials(
     spec: ReadSpec, plan: AggregatePlan, sources: Sequence[Source]
 ) -> Iterator[pa.RecordBatch]:
     partials = [
         complete_partial(batch, plan, constants(spec, source))
         for source in sources
-        for batch in opened(spec, source).aggregate(
+        for batch in opened(spec, source).aggregate(  # type: ignore[attr-defined]
             spec.queries[source.query], plan.request, plan.engine_schema
         )
     ]

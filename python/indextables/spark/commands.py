@@ -1,7 +1,7 @@
 """SQL commands for the hooks: text in, rows out.
 
-What a command needs of Spark (where a named table lies, tasks on the executors) cannot be asked from
-within a call. So the call answers what it needs, and the hooks call again with the answer: the
+What a command needs of Spark (where a named table lies, tasks on the executors) cannot be asked
+from within a call. So the call answers what it needs, and the hooks call again with the answer: the
 command runs from its start each time, over the answers and steps it already has.
 """
 

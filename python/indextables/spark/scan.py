@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 
 from indextables.config import read as keys
 from indextables.engine.query import parse_query
+from indextables.engine.split import Split
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate
 from indextables.expr.values import kind_of
-from indextables.ops.read import ReadSpec, Source, put_in_order, read_table, sort_keys
+from indextables.ops.read import ReadSpec, Source, count_rows, put_in_order, read_table, sort_keys
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.filters import plan_filters
 from indextables.plan.finals import CompletePlan, finish, plan_complete
@@ -191,6 +192,8 @@ def _make_plan(request: Request, table: OpenTable) -> Planned:
         scan = _make_scan(request, table)
         return Planned(scan, _is_local(request, table, scan))
     context: dict[str, Any] = {"ansi": request.ansi, "time_zone": request.time_zone}
+    if not hasattr(Split, "aggregate"):
+        return _from_log_only(request, table, aggregation)
     complete = plan_complete(aggregation, table.columns, **context)
     if complete is not None:
         scan = _make_scan(request, table, complete.partial)
@@ -198,6 +201,15 @@ def _make_plan(request: Request, table: OpenTable) -> Planned:
             return Planned(scan, local=True, complete=complete)
     partial = plan_aggregation(aggregation, table.columns, **context)
     return Planned(_make_scan(request, table, partial), local=False)
+
+
+def _from_log_only(request: Request, table: OpenTable, aggregation: dict[str, Any]) -> Planned:
+    complete = plan_complete(aggregation, table.columns, ansi=request.ansi)
+    if complete is not None:
+        scan = _make_scan(request, table, complete.partial)
+        if scan.answered_by_log:
+            return Planned(scan, local=True, complete=complete)
+    return Planned(_make_scan(request, table), local=False)
 
 
 def _make_scan(
@@ -244,6 +256,7 @@ def _is_local(request: Request, table: OpenTable, scan: ScanPlan) -> bool:
         scan,
         max_bytes=settings.get(keys.LOCAL_MAX_BYTES),
         max_rows=settings.get(keys.LOCAL_MAX_ROWS),
+        count=lambda: count_rows(_spec(table, scan), sources_of(scan)),
     )
 
 
