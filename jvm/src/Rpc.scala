@@ -37,10 +37,17 @@ object Rpc {
     KeepAlive.touch()
     val request = body.deepCopy().put("protocol", Protocol)
     request.set[ObjectNode]("session", sessionConf())
-    val reply = new Call(operation, request.toString).runInPython()
+    val reply = send(operation, request.toString)
     Option(reply.json.get("error")).foreach(e => throw failure(e))
     reply
   }
+
+  /** Short calls one after another: two at once would make Spark start a second, cold planner. */
+  private def send(operation: String, body: String): Reply = {
+    def run() = new Call(operation, body).runInPython()
+    if (short(operation)) synchronized(run()) else run()
+  }
+  private val short = Set("ping", "load", "require", "push", "offer", "plan")
 
   def options(values: java.util.Map[String, String]): ObjectNode = {
     val node = json()
@@ -110,7 +117,7 @@ object Rpc {
     private def loop(): Unit = try {
       while (SparkEnv.get != null && System.nanoTime() - lastUse < 1800L * 1000000000L) {
         Thread.sleep(20000)
-        if (SparkEnv.get != null) new Call("ping", s"""{"protocol":$Protocol}""").runInPython()
+        if (SparkEnv.get != null) send("ping", s"""{"protocol":$Protocol}""")
       }
     } catch { case _: Exception => () } // the next call starts it anew
   }

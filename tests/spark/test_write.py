@@ -106,10 +106,14 @@ def test_unknown_column_in_an_indexing_option_is_named(events, table_path):
         writer.save(table_path)
 
 
-def test_missing_column_is_refused(events, table_path):
+def test_missing_column_becomes_null_and_an_unknown_one_is_refused(spark, events, table_path):
     events.write.format("indextables").save(table_path)
-    with pytest.raises(Exception, match="kind"):
-        events.drop("kind").write.format("indextables").mode("append").save(table_path)
+    events.drop("kind").write.format("indextables").mode("append").save(table_path)
+    table = spark.read.format("indextables").load(table_path)
+    assert table.where("kind IS NULL").count() == 20
+    other = events.selectExpr("*", "id AS surprise")
+    with pytest.raises(errors.SchemaMismatchError, match="surprise"), as_ours():
+        other.write.format("indextables").mode("append").save(table_path)
 
 
 def test_failed_write_leaves_table_and_folder_as_they_were(spark, events, table_path):

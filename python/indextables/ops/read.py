@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 
 from indextables.model.types import Struct, parse_schema
 from indextables.ops.handles import Vector, open_split
-from indextables.plan.finals import merge_partials
-from indextables.plan.partials import complete_partial
+from indextables.plan.partials import complete_partial, merge_partials
 from indextables.plan.partitions import parse_value, typed_array
 
 if TYPE_CHECKING:

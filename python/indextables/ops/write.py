@@ -110,7 +110,9 @@ def sorted_by_partition(
     if not spec.partition_columns:
         return batches
     table = pa.Table.from_batches(batches)
-    return table.sort_by([(name, "ascending") for name in spec.partition_columns]).to_batches()
+    ordered = table.sort_by([(name, "ascending") for name in spec.partition_columns])
+    batches_in_order: list[pa.RecordBatch] = ordered.to_batches()
+    return batches_in_order
 
 
 def write_batches(spec: WriteSpec, batches: Iterable[pa.RecordBatch]) -> list[WrittenSplit]:

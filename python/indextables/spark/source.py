@@ -20,7 +20,7 @@ from pyspark.sql.datasource import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
@@ -35,7 +35,7 @@ WARNING = (
 )
 
 
-def _request(options: dict[str, str], **body: Any) -> Request:
+def _request(options: Mapping[str, str], **body: Any) -> Request:
     from indextables.spark.request import Request
 
     return Request({"properties": dict(options), **body})

@@ -1,0 +1,174 @@
+"""Reading through Spark: exact rows on both paths, and what EXPLAIN shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from indextables import errors
+from indextables.spark.failures import as_ours
+
+LOCAL = "spark.indextables.read.local.enabled"
+
+
+@pytest.fixture(scope="module")
+def both(spark, tmp_path_factory):
+    """The same rows as a table of ours (`ours`) and as Parquet (`theirs`)."""
+    folder = tmp_path_factory.mktemp("read")
+    rows = spark.range(0, 300, 1, 2).selectExpr(
+        "id",
+        "concat('message number ', id, if(id % 7 = 0, ' timeout', '')) AS message",
+        "if(id % 5 = 0, null, concat('host-', id % 11)) AS host",
+        "cast(id % 3 AS int) AS kind",
+        "id / 7.0D AS ratio",
+        "timestamp_seconds(id * 3600) AS ts",
+        "named_struct('a', id, 'b', cast(id AS string)) AS nested",
+    )
+    rows.write.parquet(str(folder / "parquet"))
+    writer = rows.write.format("indextables").option("indexing.typemap.message", "text")
+    writer.partitionBy("kind").save(str(folder / "table"))
+    ours = spark.read.format("indextables").load(str(folder / "table"))
+    ours.createOrReplaceTempView("ours")
+    spark.read.parquet(str(folder / "parquet")).createOrReplaceTempView("theirs")
+    return ours
+
+
+@pytest.fixture(params=["planner", "tasks"])
+def path(request, spark):
+    """Both execution paths."""
+    spark.conf.set(LOCAL, str(request.param == "planner").lower())
+    yield request.param
+    spark.conf.unset(LOCAL)
+
+
+def rows(spark, sql: str, table: str) -> list[str]:
+    return sorted(str(row) for row in spark.sql(sql.replace("@", table)).collect())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM @ WHERE id = 7",
+        "SELECT id, message FROM @ WHERE id > 290 AND ratio < 42",
+        "SELECT id FROM @ WHERE host IS NULL AND kind = 1",
+        "SELECT id FROM @ WHERE NOT (host = 'host-3') OR id IN (1, 2, 3)",
+        "SELECT id FROM @ WHERE message = 'message number 9'",
+        "SELECT id FROM @ WHERE message LIKE '%number 29%'",
+        "SELECT id, nested.b FROM @ WHERE length(message) = 16",
+        "SELECT kind, id FROM @ WHERE ts >= '1970-01-12' AND kind <> 0",
+        "SELECT count(*) FROM @",
+        "SELECT count(*) FROM @ WHERE kind = 2",
+        "SELECT count(*), count(host), min(id), max(ratio) FROM @ WHERE id < 100",
+        "SELECT kind, count(*), sum(id) FROM @ GROUP BY kind",
+        "SELECT host, round(avg(ratio), 6) FROM @ WHERE id > 5 GROUP BY host",
+        "SELECT id FROM @ ORDER BY ts DESC LIMIT 3",
+        "SELECT id FROM @ ORDER BY id LIMIT 3 OFFSET 2",
+        "SELECT count(*) FROM (SELECT * FROM @ LIMIT 7)",
+        "SELECT a.id FROM @ a JOIN @ b ON a.id = b.id WHERE a.kind = 1 AND b.id < 20",
+    ],
+)
+def test_rows_equal_parquet(spark, both, path, sql):
+    assert rows(spark, sql, "ours") == rows(spark, sql, "theirs")
+
+
+@pytest.mark.parametrize(
+    ("condition", "same"),
+    [
+        ("message indexquery 'timeout'", "id % 7 = 0"),
+        ("message indexquery 'timeout' AND kind = 1", "id % 7 = 0 AND kind = 1"),
+        ("NOT message indexquery 'timeout' AND id < 50", "id % 7 <> 0 AND id < 50"),
+        ("message indexquery 'timeout' OR id = 5", "id % 7 = 0 OR id = 5"),
+        ("message indexquery '\"number 42\"'", "id = 42"),
+        ("ours.message TEXTSEARCH 'timeout'", "id % 7 = 0"),
+        ("host FIELDMATCH 'host-3'", "host = 'host-3'"),
+        ("* indexquery 'timeout'", "id % 7 = 0"),
+        ("_indexall indexquery 'timeout'", "id % 7 = 0"),
+        ("indexqueryall('timeout')", "id % 7 = 0"),
+        ("id indexquery '42'", "id = 42"),
+    ],
+)
+def test_search_finds_the_rows(spark, both, path, condition, same):
+    found = rows(spark, f"SELECT id FROM ours WHERE {condition}", "ours")
+    assert found == rows(spark, f"SELECT id FROM theirs WHERE {same}", "theirs")
+
+
+def test_search_as_a_column_and_with_parameters(spark, both):
+    from indextables.spark.functions import indexquery
+
+    by_column = both.where(indexquery("message", "timeout")).count()
+    by_name = spark.sql("SELECT * FROM ours WHERE message indexquery :q", {"q": "timeout"}).count()
+    assert by_column == by_name == 43
+
+
+def test_metadata_columns_name_the_row(spark, both, path):
+    found = spark.sql("SELECT id, _split, _doc FROM ours WHERE id = 7").collect()[0]
+    assert found["_split"].startswith("kind=1/splits/split-")
+    assert found["_doc"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT id FROM ours WHERE id > 3", "pushed filters: [id IS NOT NULL, id > 3]"),
+        ("SELECT id FROM ours WHERE message indexquery 'x'", "[message indexquery 'x']"),
+        ("SELECT id FROM ours LIMIT 2", "pushed limit: 2"),
+        ("SELECT id FROM ours ORDER BY ts LIMIT 2", "pushed order: [ts ASC NULLS FIRST]"),
+        ("SELECT count(*) FROM ours", "answered by: log"),
+        ("SELECT count(*) FROM ours WHERE kind = 1", "splits: 1 of 3"),
+    ],
+)
+def test_explain_shows_what_was_pushed(spark, both, sql, expected):
+    assert expected in spark.sql("EXPLAIN " + sql).collect()[0][0]
+
+
+def test_explain_shows_tasks_when_the_planner_does_not_answer(spark, both, path):
+    text = spark.sql("EXPLAIN SELECT id FROM ours WHERE id > 3").collect()[0][0]
+    assert f"answered by: {path}" in text
+    assert "columns: [id]" in text
+
+
+@pytest.mark.parametrize(
+    ("sql", "error", "words"),
+    [
+        ("SELECT * FROM ours WHERE message indexquery 'a AND ('", "QuerySyntaxError", "position"),
+        ("SELECT message indexquery 'a' FROM ours", "UnsupportedError", "WHERE"),
+        (
+            "SELECT * FROM ours WHERE message indexquery 'a' OR length(host) = 3",
+            "UnsupportedError",
+            "OR|evaluate",
+        ),
+        ("SELECT * FROM theirs WHERE message indexquery 'a'", "UnsupportedError", "IndexTables"),
+    ],
+)
+def test_search_that_no_index_can_answer_fails_before_any_task(spark, both, sql, error, words):
+    with pytest.raises(getattr(errors, error), match=words), as_ours():
+        spark.sql(sql).collect()
+
+
+def test_path_without_a_table_is_said_in_one_line(spark, tmp_path):
+    with pytest.raises(errors.TableNotFoundError, match="there is no IndexTables table"), as_ours():
+        spark.read.format("indextables").load(str(tmp_path / "nothing"))
+
+
+def test_old_class_name_is_the_same_format(spark, both, tmp_path):
+    path = str(tmp_path / "t")
+    both.limit(3).write.format("io.indextables.provider.IndexTablesProvider").save(path)
+    old = "io.indextables.spark.core.IndexTables4SparkTableProvider"
+    assert spark.read.format(old).load(path).count() == 3
+
+
+def test_reader_sees_the_newest_commit(spark, both, table_path):
+    both.limit(3).write.format("indextables").save(table_path)
+    frame = spark.read.format("indextables").load(table_path)
+    assert frame.count() == 3
+    both.limit(2).write.format("indextables").mode("append").save(table_path)
+    assert frame.count() == 5
+    older = spark.read.format("indextables").option("versionAsOf", 1).load(table_path)
+    assert older.count() == 3
+
+
+def test_table_by_path_in_sql(spark, both, table_path):
+    both.limit(4).write.format("indextables").save(table_path)
+    assert spark.sql(f"SELECT * FROM indextables.`{table_path}`").count() == 4
+    spark.sql(f"INSERT INTO indextables.`{table_path}` SELECT * FROM ours WHERE id = 0")
+    assert spark.sql(f"SELECT * FROM indextables.`{table_path}`").count() == 5
+    assert spark.sql(f"SELECT * FROM indextables.`{table_path}` VERSION AS OF 1").count() == 4
