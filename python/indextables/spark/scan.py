@@ -237,8 +237,14 @@ def _make_scan(
         counters=counters,
         aggregate=aggregate,
         limit=limit,
-        order=plan_top(order, limit, table.columns) if order and limit is not None else None,
+        order=_order(order, limit, table),
     )
+
+
+def _order(order: Any, limit: int | None, table: OpenTable) -> Any:
+    if not order or limit is None or not hasattr(Split, "describe"):
+        return None
+    return plan_top(order, limit, table.columns)
 
 
 def _output(request: Request) -> pa.Schema:
