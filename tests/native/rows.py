@@ -67,7 +67,7 @@ def some_rows(count: int, seed: int = 7, nulls: float = 0.15) -> pa.Table:
             "single": lambda: rnd.choice([0.0, -0.0, 0.5, float("nan"), -3.5]),
             "double": lambda: rnd.choice(floats),
             "price": lambda: Decimal(rnd.randrange(-500, 500)) / 100,
-            "huge": lambda: Decimal(rnd.choice([10**31, -(10**31), rnd.randrange(50)])),
+            "huge": lambda: Decimal(rnd.choice([10**28, -(10**28), rnd.randrange(50)])),
             "name": lambda: rnd.choice(
                 ["", "a", "ab", "abc", "b%c", "ä", "Zoë", "x_y", "\U0001f600"]
             ),

@@ -29,7 +29,7 @@ LITERALS: dict[str, list[Any]] = {
     "single": [0.0, -0.0, 0.5, math.nan, -3.5],
     "double": [0.0, -0.0, 1.5, math.nan, math.inf, -math.inf],
     "price": [Decimal("1.00"), Decimal("0.00"), Decimal("-1.23"), Decimal("1.005")],
-    "huge": [Decimal(10**31), Decimal("7.000000"), Decimal("7.5")],
+    "huge": [Decimal(10**28), Decimal("7.000000"), Decimal("7.5")],
     "name": ["", "ab", "ä", "zz", "\U0001f600"],
     "message": ["timeout", "timeout error", ""],
     "blob": [b"", b"\x00", b"\x01\x02"],

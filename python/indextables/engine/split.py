@@ -68,6 +68,16 @@ class Split:
         """Matching rows at once."""
         return pa.Table.from_batches(self.search(query, schema, **options), schema)
 
+    def aggregate(
+        self,
+        query: Mapping[str, Any] | None,
+        request: Mapping[str, Any],
+        schema: pa.Schema,
+    ) -> pa.Table:
+        """Exact partial results: `group_by` keys, then `functions`, in exactly this schema."""
+        stream = self._native.aggregate(_text(query), json.dumps(request), schema)
+        return pa.Table.from_batches((pa.record_batch(batch) for batch in stream), schema)
+
 
 def _text(value: Mapping[str, Any] | None) -> str:
     return json.dumps(value) if value else ""

@@ -35,6 +35,26 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column that is computed and not part of any split.
+    pub fn computed(name: &str, data_type: DataType, encoding: Encoding, scale: i8) -> Column {
+        Column {
+            name: name.to_owned(),
+            field: Field::from_field_id(u32::MAX),
+            encoding,
+            data_type,
+            scale,
+            number_as_text: false,
+            fast: false,
+            indexed: false,
+            stored: false,
+            record: None,
+            tokenizer: None,
+            overlong: Some(false),
+            nulls: None,
+            source: None,
+        }
+    }
+
     pub fn positions(&self) -> bool {
         self.record == Some(IndexRecordOption::WithFreqsAndPositions)
     }

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatchIterator;
 use pyo3::prelude::*;
 
+use crate::aggregate::{self, Request};
+use crate::cancel::Cancel;
 use crate::open::Split;
 use crate::python::arrow::{ArrowStream, import_schema};
-use crate::python::errors::run;
+use crate::python::errors::{run, run_interruptible};
 use crate::python::store::PyStore;
 use crate::query::Node;
 use crate::search::{self, Options};
@@ -64,6 +67,24 @@ impl PySplit {
             search::search(&self.split, &Node::parse(query)?, schema, &Options::parse(options)?)
         })?;
         Ok(ArrowStream::new(stream))
+    }
+
+    /// Group keys, then functions, of the matching rows, in exactly this schema.
+    fn aggregate(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        request: &str,
+        schema: &Bound<'_, PyAny>,
+    ) -> PyResult<ArrowStream> {
+        let schema = import_schema(schema)?;
+        let cancel = Cancel::default();
+        let batch = run_interruptible(py, &cancel, || {
+            let request = Request::parse(request)?;
+            aggregate::aggregate(&self.split, &Node::parse(query)?, &request, &schema, &cancel)
+        })?;
+        let schema = batch.schema();
+        Ok(ArrowStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema))))
     }
 }
 

@@ -18,8 +18,8 @@ use tantivy::query::{
 };
 
 pub use fields::Fields;
-pub use literal::compare_floats;
-pub use test::whole_values;
+pub use literal::{Kind as KindOf, compare_floats};
+pub use test::{Test as ValueTest, whole_values};
 pub use tree::{Bound, Mode, Node};
 
 use crate::error::{EngineError, Result};
@@ -38,6 +38,20 @@ pub fn build(split: &Arc<Split>, node: &Node, scoring: bool) -> Result<Box<dyn Q
 /// The tree of a text in the query language; `wanted` are the fields of words without a field.
 pub fn search_tree(text: &str, fields: &Fields, wanted: &[String], mode: Mode) -> Result<Node> {
     fields::lower(&language::parse(text)?, text, fields, wanted, mode)
+}
+
+/// The condition of lying from one value (included) to another (excluded).
+pub fn range_test(
+    kind: KindOf,
+    from: Option<&serde_json::Value>,
+    to: Option<&serde_json::Value>,
+) -> Result<ValueTest> {
+    let bound = |value: Option<&serde_json::Value>, inclusive| {
+        value.filter(|v| !v.is_null()).map(|v| Bound { value: v.clone(), inclusive })
+    };
+    let (lower, upper) = (bound(from, true), bound(to, false));
+    let span = literal::Span::range(kind, lower.as_ref(), upper.as_ref())?;
+    Ok(ValueTest::Spans(vec![span]))
 }
 
 struct Builder<'a> {

@@ -1,0 +1,378 @@
+//! Group keys: every value of a key gets a small number, numbers of several keys are combined.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray, UInt32Array};
+use arrow::compute::take;
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use arrow::row::{OwnedRow, RowConverter, SortField};
+use std::sync::Arc;
+
+use super::calendar::truncate;
+use super::raw::{Block, Raw};
+use super::request::{Key, NamedRange};
+use crate::columns::build::cast;
+use crate::error::{EngineError, Result};
+use crate::open::Column;
+use crate::query::{KindOf, range_test, whole_values};
+
+/// The number of a row that belongs to no group.
+pub const DROPPED: u32 = u32::MAX;
+/// Ranges of numbers up to this wide are numbered directly.
+const DIRECT: i128 = 1 << 16;
+
+/// A cheap hash for keys that are numbers already.
+#[derive(Default)]
+pub struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let mixed = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 29);
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.write_u64(number as u64);
+    }
+}
+
+pub type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
+
+/// Values of one key seen so far; number 0 is null.
+pub enum Numbered {
+    /// The position in the dictionary, plus one.
+    Terms,
+    /// The distance from the smallest value, plus one.
+    Direct(i64),
+    Numbers(NumberMap<i64, u32>, Vec<i64>),
+    Floats(NumberMap<u64, u32>, Vec<f64>),
+    Rows(Box<RowNumbers>),
+    Ranges,
+}
+
+pub struct RowNumbers {
+    converter: RowConverter,
+    numbers: HashMap<OwnedRow, u32>,
+    rows: Vec<OwnedRow>,
+}
+
+/// One key of a grouping over one segment.
+pub struct KeyColumn<'a> {
+    key: &'a Key,
+    column: Option<&'a Column>,
+    numbered: Numbered,
+    tests: Vec<crate::query::ValueTest>,
+}
+
+impl<'a> KeyColumn<'a> {
+    pub fn new(key: &'a Key, column: Option<&'a Column>, raw: &Raw) -> Result<KeyColumn<'a>> {
+        let mut tests = Vec::new();
+        let numbered = match (key, raw) {
+            (Key::Range { range }, _) => {
+                tests = range_tests(&range.ranges, column)?;
+                Numbered::Ranges
+            }
+            (Key::Histogram { .. }, _) => Numbered::Floats(NumberMap::default(), Vec::new()),
+            (Key::DateHistogram { .. } | Key::DateTrunc { .. }, _) => numbers(),
+            (Key::Column { .. }, Raw::Terms(_)) => Numbered::Terms,
+            (Key::Column { .. }, Raw::F64(_)) => Numbered::Floats(NumberMap::default(), Vec::new()),
+            (Key::Column { .. }, Raw::Arrays(_)) => match column {
+                Some(column) => Numbered::Rows(Box::new(row_numbers(&column.data_type)?)),
+                None => numbers(),
+            },
+            (Key::Column { .. }, raw) => match raw.number_bounds() {
+                Some((low, high)) if i128::from(high) - i128::from(low) < DIRECT => {
+                    Numbered::Direct(low)
+                }
+                _ => numbers(),
+            },
+        };
+        Ok(KeyColumn { key, column, numbered, tests })
+    }
+
+    /// Whether numbers are small and dense from the start.
+    pub fn dense_limit(&self, raw: &Raw) -> Option<usize> {
+        match (&self.numbered, raw) {
+            (Numbered::Terms, Raw::Terms(terms)) => Some(terms.num_terms() + 1),
+            (Numbered::Direct(low), raw) => {
+                raw.number_bounds().map(|(_, high)| (high - low) as usize + 2)
+            }
+            _ => None,
+        }
+    }
+
+    /// The number of each row's value.
+    pub fn number(
+        &mut self,
+        raw: &Raw,
+        block: &Block,
+        rows: usize,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        out.clear();
+        if matches!(block, Block::Absent) {
+            let absent = if self.drops_nulls() { DROPPED } else { 0 };
+            out.resize(rows, absent);
+            return Ok(());
+        }
+        match self.key {
+            Key::Column { .. } => self.number_values(block, out)?,
+            Key::Histogram { histogram } => {
+                let (interval, offset) = (histogram.interval, histogram.offset);
+                let values = float_values(raw, block, self.column)?;
+                let Numbered::Floats(map, seen) = &mut self.numbered else { return Ok(()) };
+                for value in &values {
+                    out.push(match value {
+                        Some(value) if value.is_finite() => {
+                            let bucket = ((value - offset) / interval).floor() * interval + offset;
+                            number_float(map, seen, bucket)
+                        }
+                        _ => DROPPED,
+                    });
+                }
+            }
+            Key::DateHistogram { date_histogram } => {
+                let (interval, offset) = (date_histogram.interval_us, date_histogram.offset_us);
+                let values = micros_values(raw, block, self.column)?;
+                let Numbered::Numbers(map, seen) = &mut self.numbered else { return Ok(()) };
+                for value in &values {
+                    out.push(value.map_or(DROPPED, |value| {
+                        let moved = value.wrapping_sub(offset);
+                        number_of(map, seen, value.wrapping_sub(moved.rem_euclid(interval)))
+                    }));
+                }
+            }
+            Key::DateTrunc { date_trunc } => {
+                let offset = date_trunc.time_zone_offset_us;
+                let values = micros_values(raw, block, self.column)?;
+                let Numbered::Numbers(map, seen) = &mut self.numbered else { return Ok(()) };
+                for value in &values {
+                    out.push(value.map_or(0, |value| {
+                        let local = truncate(value.wrapping_add(offset), date_trunc.unit);
+                        number_of(map, seen, local.wrapping_sub(offset))
+                    }));
+                }
+            }
+            Key::Range { .. } => {
+                let array = block_array(raw, block, self.column)?;
+                out.resize(rows, DROPPED);
+                for (at, test) in self.tests.iter().enumerate() {
+                    for (row, hit) in test.check(&array)?.into_iter().enumerate() {
+                        if hit && out[row] == DROPPED {
+                            out[row] = at as u32;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn drops_nulls(&self) -> bool {
+        !matches!(self.key, Key::Column { .. } | Key::DateTrunc { .. })
+    }
+
+    fn number_values(&mut self, block: &Block, out: &mut Vec<u32>) -> Result<()> {
+        match (&mut self.numbered, block) {
+            (Numbered::Terms, Block::Terms(ords, nulls)) => match nulls {
+                None => out.extend(ords.iter().map(|ord| ord + 1)),
+                Some(nulls) => out.extend(
+                    ords.iter()
+                        .enumerate()
+                        .map(|(r, ord)| if nulls.is_null(r) { 0 } else { ord + 1 }),
+                ),
+            },
+            (Numbered::Direct(low), Block::Numbers(values, nulls)) => {
+                let low = *low;
+                let number = |v: &i64| v.wrapping_sub(low) as u32 + 1;
+                match nulls {
+                    None => out.extend(values.iter().map(number)),
+                    Some(nulls) => out.extend(
+                        values
+                            .iter()
+                            .enumerate()
+                            .map(|(r, v)| if nulls.is_null(r) { 0 } else { number(v) }),
+                    ),
+                }
+            }
+            (Numbered::Numbers(map, seen), Block::Numbers(values, nulls)) => {
+                for (row, &value) in values.iter().enumerate() {
+                    let null = nulls.as_ref().is_some_and(|n| n.is_null(row));
+                    out.push(if null { 0 } else { number_of(map, seen, value) });
+                }
+            }
+            (Numbered::Floats(map, seen), Block::Floats(values, nulls)) => {
+                for (row, &value) in values.iter().enumerate() {
+                    let null = nulls.as_ref().is_some_and(|n| n.is_null(row));
+                    out.push(if null { 0 } else { number_float(map, seen, value) });
+                }
+            }
+            (Numbered::Rows(rows), Block::Array(array)) => rows.number(array, out)?,
+            _ => return Err(EngineError::internal("a key changed its form")),
+        }
+        Ok(())
+    }
+
+    /// The values behind some numbers, in the wanted type.
+    pub fn values(&self, raw: &Raw, numbers: &[u32], target: &DataType) -> Result<ArrayRef> {
+        let array: ArrayRef = match &self.numbered {
+            Numbered::Ranges => {
+                let Key::Range { range } = self.key else {
+                    return Err(EngineError::internal("no ranges"));
+                };
+                let names = numbers.iter().map(|&n| range.ranges[n as usize].name.as_str());
+                Arc::new(StringArray::from_iter_values(names))
+            }
+            Numbered::Terms => {
+                let ords: Vec<Option<u32>> = numbers.iter().map(|n| n.checked_sub(1)).collect();
+                let column = self.column.ok_or_else(|| EngineError::internal("no column"))?;
+                return raw.terms_to_array(column, &ords, target);
+            }
+            Numbered::Direct(low) => {
+                let value = |n: &u32| n.checked_sub(1).map(|distance| low + i64::from(distance));
+                let values: Vec<Option<i64>> = numbers.iter().map(value).collect();
+                return raw.numbers_to_array(self.column, &values, target);
+            }
+            Numbered::Numbers(_, seen) => {
+                let value = |n: &u32| n.checked_sub(1).map(|at| seen[at as usize]);
+                let values: Vec<Option<i64>> = numbers.iter().map(value).collect();
+                if matches!(self.key, Key::Column { .. }) {
+                    return raw.numbers_to_array(self.column, &values, target);
+                }
+                return micros_to_array(values, target);
+            }
+            Numbered::Floats(_, seen) => {
+                let value = |n: &u32| n.checked_sub(1).map(|at| seen[at as usize]);
+                Arc::new(numbers.iter().map(value).collect::<Float64Array>())
+            }
+            Numbered::Rows(rows) => {
+                let column = self.column.ok_or_else(|| EngineError::internal("no column"))?;
+                rows.values(&column.data_type, numbers)?
+            }
+        };
+        cast(&array, target)
+    }
+}
+
+fn numbers() -> Numbered {
+    Numbered::Numbers(NumberMap::default(), Vec::new())
+}
+
+fn range_tests(
+    ranges: &[NamedRange],
+    column: Option<&Column>,
+) -> Result<Vec<crate::query::ValueTest>> {
+    let Some(column) = column else {
+        return Ok(Vec::new());
+    };
+    let kind = KindOf::of(&column.data_type).ok_or_else(|| {
+        EngineError::bad_query(format!("column `{}` has no order for ranges", column.name))
+    })?;
+    ranges.iter().map(|r| range_test(kind, r.from.as_ref(), r.to.as_ref())).collect()
+}
+
+fn row_numbers(data_type: &DataType) -> Result<RowNumbers> {
+    let converter = RowConverter::new(vec![SortField::new(data_type.clone())])?;
+    Ok(RowNumbers { converter, numbers: HashMap::new(), rows: Vec::new() })
+}
+
+impl RowNumbers {
+    fn number(&mut self, array: &ArrayRef, out: &mut Vec<u32>) -> Result<()> {
+        let rows = self.converter.convert_columns(std::slice::from_ref(array))?;
+        for (at, row) in rows.iter().enumerate() {
+            if array.is_null(at) {
+                out.push(0);
+                continue;
+            }
+            let next = self.rows.len() as u32 + 1;
+            let row = row.owned();
+            let number = *self.numbers.entry(row.clone()).or_insert(next);
+            if number == next {
+                self.rows.push(row);
+            }
+            out.push(number);
+        }
+        Ok(())
+    }
+
+    fn values(&self, data_type: &DataType, numbers: &[u32]) -> Result<ArrayRef> {
+        let rows = self.rows.iter().map(OwnedRow::row);
+        let distinct = self.converter.convert_rows(rows)?.pop();
+        let distinct = distinct.unwrap_or_else(|| arrow::array::new_empty_array(data_type));
+        let places: UInt32Array = numbers.iter().map(|n| n.checked_sub(1)).collect();
+        Ok(take(&distinct, &places, None)?)
+    }
+}
+
+fn number_of(map: &mut NumberMap<i64, u32>, seen: &mut Vec<i64>, value: i64) -> u32 {
+    *map.entry(value).or_insert_with(|| {
+        seen.push(value);
+        seen.len() as u32
+    })
+}
+
+/// One zero and one NaN, as grouping has it.
+fn number_float(map: &mut NumberMap<u64, u32>, seen: &mut Vec<f64>, value: f64) -> u32 {
+    let value = if value.is_nan() { f64::NAN } else { value + 0.0 };
+    *map.entry(value.to_bits()).or_insert_with(|| {
+        seen.push(value);
+        seen.len() as u32
+    })
+}
+
+/// A block as an array of the column's type.
+pub fn block_array(raw: &Raw, block: &Block, column: Option<&Column>) -> Result<ArrayRef> {
+    match block {
+        Block::Array(array) => Ok(array.clone()),
+        Block::Floats(values, nulls) => {
+            Ok(Arc::new(Float64Array::new(values.clone().into(), nulls.clone())))
+        }
+        Block::Numbers(values, nulls) => {
+            let column = column.ok_or_else(|| EngineError::internal("no column"))?;
+            let value = |row: usize| {
+                (!nulls.as_ref().is_some_and(|n| n.is_null(row))).then_some(values[row])
+            };
+            let values: Vec<Option<i64>> = (0..values.len()).map(value).collect();
+            raw.numbers_to_array(Some(column), &values, &column.data_type)
+        }
+        _ => Err(EngineError::internal("a key cannot be read as values")),
+    }
+}
+
+fn float_values(raw: &Raw, block: &Block, column: Option<&Column>) -> Result<Vec<Option<f64>>> {
+    let array = block_array(raw, block, column)?;
+    let array = match array.data_type() {
+        DataType::Date32 | DataType::Timestamp(..) | DataType::Duration(_) => whole_values(&array)?,
+        _ => array,
+    };
+    let floats = cast(&array, &DataType::Float64)?;
+    Ok(floats.as_primitive::<Float64Type>().iter().collect())
+}
+
+fn micros_values(raw: &Raw, block: &Block, column: Option<&Column>) -> Result<Vec<Option<i64>>> {
+    let array = block_array(raw, block, column)?;
+    let days = array.data_type() == &DataType::Date32;
+    let step = if days { 86_400_000_000 } else { 1 };
+    let numbers = whole_values(&array)?;
+    let numbers = numbers.as_primitive::<Int64Type>();
+    Ok(numbers.iter().map(|v| v.map(|v| v.wrapping_mul(step))).collect())
+}
+
+fn micros_to_array(micros: Vec<Option<i64>>, target: &DataType) -> Result<ArrayRef> {
+    let days = target == &DataType::Date32;
+    let step = if days { 86_400_000_000 } else { 1 };
+    let values = micros.into_iter().map(|v| v.map(|v| v.div_euclid(step)));
+    let array: ArrayRef = Arc::new(values.collect::<Int64Array>());
+    crate::columns::build::from_whole(&array, target)
+}

@@ -1,0 +1,135 @@
+//! What is to be aggregated, as it arrives from Python.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{EngineError, Result};
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    #[serde(default)]
+    pub group_by: Vec<Key>,
+    #[serde(default)]
+    pub functions: Vec<Function>,
+    /// A sum that does not fit its type is an error instead of wrapping around or being null.
+    #[serde(default)]
+    pub ansi: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Key {
+    Column { field: String },
+    Histogram { histogram: Histogram },
+    DateHistogram { date_histogram: DateHistogram },
+    DateTrunc { date_trunc: DateTrunc },
+    Range { range: Ranges },
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Histogram {
+    pub field: String,
+    pub interval: f64,
+    #[serde(default)]
+    pub offset: f64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct DateHistogram {
+    pub field: String,
+    pub interval_us: i64,
+    #[serde(default)]
+    pub offset_us: i64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct DateTrunc {
+    pub field: String,
+    pub unit: Unit,
+    /// What local clocks show beyond UTC.
+    #[serde(default)]
+    pub time_zone_offset_us: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    Year,
+    Quarter,
+    Month,
+    Week,
+    Day,
+    Hour,
+    Minute,
+    Second,
+    Millisecond,
+    Microsecond,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Ranges {
+    pub field: String,
+    pub ranges: Vec<NamedRange>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct NamedRange {
+    pub name: String,
+    #[serde(default)]
+    pub from: Option<Value>,
+    #[serde(default)]
+    pub to: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Function {
+    CountStar,
+    Count { field: String },
+    Sum { field: String },
+    Min { field: String },
+    Max { field: String },
+}
+
+impl Function {
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Function::CountStar => None,
+            Function::Count { field }
+            | Function::Sum { field }
+            | Function::Min { field }
+            | Function::Max { field } => Some(field),
+        }
+    }
+}
+
+impl Key {
+    pub fn field(&self) -> &str {
+        match self {
+            Key::Column { field } => field,
+            Key::Histogram { histogram } => &histogram.field,
+            Key::DateHistogram { date_histogram } => &date_histogram.field,
+            Key::DateTrunc { date_trunc } => &date_trunc.field,
+            Key::Range { range } => &range.field,
+        }
+    }
+}
+
+impl Request {
+    pub fn parse(json: &str) -> Result<Request> {
+        let request: Request = serde_json::from_str(json)
+            .map_err(|e| EngineError::bad_query(format!("aggregation: {e}: {json}")))?;
+        for key in &request.group_by {
+            let positive = match key {
+                Key::Histogram { histogram } => histogram.interval > 0.0,
+                Key::DateHistogram { date_histogram } => date_histogram.interval_us > 0,
+                _ => true,
+            };
+            if !positive {
+                return Err(EngineError::bad_query("the interval of a histogram is not positive"));
+            }
+        }
+        Ok(request)
+    }
+}
