@@ -7,6 +7,7 @@ pub mod cancel;
 pub mod columns;
 pub mod directory;
 pub mod error;
+pub mod inspect;
 pub mod manifest;
 pub mod merge;
 pub mod open;

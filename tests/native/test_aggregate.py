@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import defaultdict
+from decimal import localcontext
 from typing import Any
 
 import pyarrow as pa
@@ -85,7 +86,8 @@ def expected(rows: list[dict[str, Any]], names: list[str]) -> list[Any]:
         out.append(min(values, key=key, default=None))
         out.append(max(values, key=key, default=None))
         if name in NUMERIC:
-            out.append(sum(values) if values else None)
+            with localcontext(prec=60):
+                out.append(sum(values) if values else None)
     return out
 
 

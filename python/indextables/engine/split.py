@@ -78,6 +78,16 @@ class Split:
         stream = self._native.aggregate(_text(query), json.dumps(request), schema)
         return pa.Table.from_batches((pa.record_batch(batch) for batch in stream), schema)
 
+    def describe(self) -> dict[str, Any]:
+        """Counts, columns, files, and the bytes of every component."""
+        described: dict[str, Any] = json.loads(self._native.describe())
+        return described
+
+    def verify(self) -> list[dict[str, str]]:
+        """What is wrong with the bytes of the split; empty when nothing is."""
+        problems: list[dict[str, str]] = json.loads(self._native.verify())
+        return problems
+
 
 def _text(value: Mapping[str, Any] | None) -> str:
     return json.dumps(value) if value else ""

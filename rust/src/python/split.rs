@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::aggregate::{self, Request};
 use crate::cancel::Cancel;
+use crate::inspect;
 use crate::open::Split;
 use crate::python::arrow::{ArrowStream, import_schema};
 use crate::python::errors::{run, run_interruptible};
@@ -67,6 +68,16 @@ impl PySplit {
             search::search(&self.split, &Node::parse(query)?, schema, &Options::parse(options)?)
         })?;
         Ok(ArrowStream::new(stream))
+    }
+
+    /// Counts, columns, files and component sizes, as JSON.
+    fn describe(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, || Ok(inspect::describe(&self.split)?.to_string()))
+    }
+
+    /// What is wrong with the bytes, as a JSON list.
+    fn verify(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, || Ok(serde_json::to_string(&inspect::verify(&self.split)?)?))
     }
 
     /// Group keys, then functions, of the matching rows, in exactly this schema.

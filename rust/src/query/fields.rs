@@ -373,7 +373,8 @@ fn json_number(text: &str) -> Option<Value> {
     text.parse::<i64>().map(|n| json!(n)).or_else(|_| text.parse::<f64>().map(|n| json!(n))).ok()
 }
 
-fn wildcard_regex(pattern: &str) -> String {
+/// Wildcards as a regular expression over the whole text.
+pub fn wildcard_regex(pattern: &str) -> String {
     let mut regex = String::from("(?s)\\A");
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {

@@ -17,7 +17,7 @@ use tantivy::query::{
     AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query,
 };
 
-pub use fields::Fields;
+pub use fields::{Fields, wildcard_regex};
 pub use literal::{Kind as KindOf, compare_floats};
 pub use test::{Test as ValueTest, whole_values};
 pub use tree::{Bound, Mode, Node};

@@ -68,4 +68,20 @@ impl Matches {
             }
         }
     }
+
+    /// The same with the score of each document.
+    pub fn fill_scored(&mut self, docs: &mut Vec<u32>, scores: &mut Vec<f32>, wanted: usize) {
+        let alive = self.split.segments[self.segment].reader.alive_bitset();
+        let Source::Found(scorer) = &mut self.source else {
+            return;
+        };
+        let mut doc = scorer.doc();
+        while doc != TERMINATED && docs.len() < wanted {
+            if alive.is_none_or(|a| a.is_alive(doc)) {
+                docs.push(doc);
+                scores.push(scorer.score());
+            }
+            doc = scorer.advance();
+        }
+    }
 }

@@ -2,7 +2,11 @@
 
 mod matches;
 mod options;
+mod output;
+mod score;
+mod snippet;
 mod stream;
+mod top;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,6 +22,7 @@ pub use options::{Options, Order, SnippetOptions, SortKey};
 use crate::error::{At, EngineError, Result};
 use crate::open::Split;
 use crate::query::{Node, build};
+use output::Output;
 
 /// Number of living documents that match.
 pub fn count(split: &Arc<Split>, node: &Node) -> Result<u64> {
@@ -45,8 +50,30 @@ pub fn search(
     schema: SchemaRef,
     options: &Options,
 ) -> Result<Box<dyn RecordBatchReader + Send>> {
-    let rows = stream::RowStream::new(split, node, schema.clone(), options)?;
-    Ok(Box::new(Guarded { schema, inner: Some(Box::new(rows)), path: split.path.clone() }))
+    let output = Output::new(split, node, schema.clone(), options.snippet.as_ref())?;
+    let limit = options.limit.unwrap_or(usize::MAX);
+    let places = match &options.order {
+        None => None,
+        Some(Order::Keys(keys)) if keys.is_empty() => None,
+        Some(Order::Keys(keys)) => {
+            let mut places = top::first_by_keys(split, node, keys, limit)?;
+            if output.wants_score() {
+                score::fill(split, node, &mut places)?;
+            }
+            Some(places)
+        }
+        Some(Order::Score(_)) => Some(score::best(split, node, limit)?),
+    };
+    let inner: Batches = match places {
+        None => Box::new(stream::RowStream::new(split, node, output, options)?),
+        Some(places) => {
+            let rows = top::read_places(split, &output, &places)?;
+            let (total, step) = (rows.num_rows(), options.batch_rows());
+            let starts = (0..total).step_by(step);
+            Box::new(starts.map(move |at| Ok(rows.slice(at, step.min(total - at)))))
+        }
+    };
+    Ok(Box::new(Guarded { schema, inner: Some(inner), path: split.path.clone() }))
 }
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;

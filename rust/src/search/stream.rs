@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::SchemaRef;
+use arrow::array::RecordBatch;
 use tantivy::query::Weight;
 
 use super::matches::Matches;
 use super::options::Options;
+use super::output::Output;
+use super::score::scoring_weight;
 use crate::columns::{Docs, SegmentColumns};
 use crate::error::Result;
 use crate::open::Split;
@@ -15,7 +16,7 @@ use crate::query::Node;
 
 pub struct RowStream {
     split: Arc<Split>,
-    schema: SchemaRef,
+    output: Output,
     weight: Option<Box<dyn Weight>>,
     left: usize,
     batch_rows: usize,
@@ -27,13 +28,17 @@ impl RowStream {
     pub fn new(
         split: &Arc<Split>,
         node: &Node,
-        schema: SchemaRef,
+        output: Output,
         options: &Options,
     ) -> Result<RowStream> {
-        let weight = if node.is_all() { None } else { Some(super::weight(split, node)?) };
+        let weight = match (output.wants_score(), node.is_all()) {
+            (true, _) => Some(scoring_weight(split, node)?),
+            (false, true) => None,
+            (false, false) => Some(super::weight(split, node)?),
+        };
         Ok(RowStream {
             split: split.clone(),
-            schema,
+            output,
             weight,
             left: options.limit.unwrap_or(usize::MAX),
             batch_rows: options.batch_rows(),
@@ -54,17 +59,19 @@ impl RowStream {
             let Some((matches, columns)) = self.current.as_mut() else {
                 return Ok(None);
             };
-            let mut docs = Vec::new();
-            matches.fill(&mut docs, self.batch_rows.min(self.left));
+            let (mut docs, mut scores) = (Vec::new(), Vec::new());
+            let wanted = self.batch_rows.min(self.left);
+            if self.output.wants_score() {
+                matches.fill_scored(&mut docs, &mut scores, wanted);
+            } else {
+                matches.fill(&mut docs, wanted);
+            }
             if docs.is_empty() {
                 self.current = None;
                 continue;
             }
             self.left -= docs.len();
-            let arrays = columns.read(&Docs::of(&docs))?;
-            let rows = RecordBatchOptions::new().with_row_count(Some(docs.len()));
-            let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &rows)?;
-            return Ok(Some(batch));
+            return self.output.read(columns, &Docs::of(&docs), &scores).map(Some);
         }
         Ok(None)
     }
@@ -72,7 +79,7 @@ impl RowStream {
     fn open_segment(&self, segment: usize) -> Result<(Matches, SegmentColumns)> {
         let matches = Matches::new(&self.split, segment, self.weight.as_deref())?;
         let hits = matches.size_hint().min(self.left);
-        let columns = SegmentColumns::open(&self.split, segment, self.schema.clone(), hits)?;
+        let columns = self.output.open(&self.split, segment, hits)?;
         Ok((matches, columns))
     }
 }

@@ -283,7 +283,7 @@ impl OpenSegment {
         cancel: &Cancel,
     ) -> Result<Self> {
         let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
-        let tokenizers = TokenizerManager::new();
+        let tokenizers = TokenizerManager::default();
         tokenizer::register(schema, &tokenizers);
         let index = Index::builder()
             .schema(schema.clone())

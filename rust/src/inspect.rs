@@ -1,0 +1,125 @@
+//! What a split is made of, and whether its bytes are what was written.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::error::{At, Result};
+use crate::open::Split;
+
+/// Counts, columns, files and the bytes of every component, as JSON.
+pub fn describe(split: &Split) -> Result<Value> {
+    let columns: Vec<Value> = split
+        .layout
+        .iter()
+        .map(|column| {
+            json!({
+                "name": column.name,
+                "type": column.data_type.to_string(),
+                "encoding": column.encoding,
+                "fast": column.fast,
+                "indexed": column.indexed,
+                "stored": column.stored,
+                "tokenizer": column.tokenizer,
+                "positions": column.positions(),
+                "nulls": column.nulls,
+            })
+        })
+        .collect();
+    let files: BTreeMap<String, u64> = split
+        .directory
+        .files()
+        .map(|(path, len)| (path.to_string_lossy().into_owned(), len))
+        .collect();
+    let sidecar = split.sidecar.as_ref();
+    Ok(json!({
+        "path": split.path,
+        "size": split.directory.len(),
+        "footer_start": split.directory.footer_start(),
+        "footer_end": split.directory.len(),
+        "num_docs": split.num_docs(),
+        "num_deleted": split.num_deleted(),
+        "segments": split.segments.len(),
+        "writer": sidecar.map(|s| s.writer.as_str()),
+        "layout": sidecar.map(|s| s.layout),
+        "columns": columns,
+        "files": files,
+        "components": components(split).at(&split.path)?,
+    }))
+}
+
+/// Bytes by component: fast columns and norms by field, the rest in total.
+fn components(split: &Split) -> Result<Vec<Value>> {
+    let mut sizes: BTreeMap<(u8, String), u64> = BTreeMap::new();
+    let mut add = |kind: u8, field: &str, bytes: u64| {
+        *sizes.entry((kind, field.to_owned())).or_default() += bytes;
+    };
+    for segment in &split.segments {
+        let usage = segment.reader.space_usage()?;
+        for field in usage.fast_fields().fields() {
+            add(0, field.field_name(), field.total().get_bytes());
+        }
+        for field in usage.fieldnorms().fields() {
+            add(1, field.field_name(), field.total().get_bytes());
+        }
+        add(2, "", usage.termdict().total().get_bytes());
+        add(3, "", usage.postings().total().get_bytes());
+        add(4, "", usage.positions().total().get_bytes());
+        add(5, "", usage.store().total().get_bytes());
+    }
+    Ok(sizes
+        .into_iter()
+        .map(|((kind, field), bytes)| {
+            let (key, component) = match kind {
+                0 => (format!("{field}.fastfield"), "fastfield"),
+                1 => (format!("{field}.fieldnorm"), "fieldnorm"),
+                2 => ("_term_total".to_owned(), "term"),
+                3 => ("_postings_total".to_owned(), "postings"),
+                4 => ("_positions_total".to_owned(), "positions"),
+                _ => ("_store".to_owned(), "store"),
+            };
+            json!({
+                "component_key": key,
+                "size_bytes": bytes,
+                "component_type": component,
+                "field_name": (!field.is_empty()).then_some(field),
+            })
+        })
+        .collect())
+}
+
+/// Everything that is wrong with the bytes of a split: `[{"file", "problem"}]`, empty when all is well.
+pub fn verify(split: &Split) -> Result<Vec<Value>> {
+    let mut problems = Vec::new();
+    let mut report = |file: &str, problem: String| {
+        problems.push(json!({"file": file, "problem": problem}));
+    };
+    if let Some(sidecar) = &split.sidecar {
+        for (file, &written) in &sidecar.checksums {
+            match split.directory.file(file).at(&split.path)? {
+                None => report(file, "the file is missing".to_owned()),
+                Some(bytes) => {
+                    let found = crc32fast::hash(&bytes);
+                    if found != written {
+                        let problem = format!("checksum {found:08x}, {written:08x} was written");
+                        report(file, problem);
+                    }
+                }
+            }
+        }
+        let rows = split.num_docs() + split.num_deleted();
+        if sidecar.rows != rows {
+            report("_indextables.json", format!("{} rows are said, {rows} found", sidecar.rows));
+        }
+    }
+    // tantivy keeps a checksum at the end of each of its files
+    for path in split.index.validate_checksum().at(&split.path)? {
+        report(&path.to_string_lossy(), "tantivy's checksum differs".to_owned());
+    }
+    for (at, segment) in split.segments.iter().enumerate() {
+        if let Err(error) = segment.doc_store() {
+            report(&format!("segment {at}"), error.to_string());
+        }
+    }
+    Ok(problems)
+}

@@ -1,0 +1,102 @@
+//! The wanted columns of found rows, those that are not in any split included.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, Float32Array, RecordBatch, RecordBatchOptions, StringArray};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+
+use super::options::SnippetOptions;
+use super::snippet::Highlighter;
+use crate::columns::build::cast;
+use crate::columns::{Docs, SegmentColumns};
+use crate::error::{EngineError, Result};
+use crate::open::Split;
+use crate::query::Node;
+
+pub const SCORE_COLUMN: &str = "_score";
+pub const SNIPPET_COLUMN: &str = "_snippet";
+
+/// What a result row is made of.
+pub struct Output {
+    pub schema: SchemaRef,
+    /// Columns that are read from the split.
+    inner: SchemaRef,
+    sources: Vec<Source>,
+    highlighter: Option<Highlighter>,
+}
+
+enum Source {
+    Read(usize),
+    Score,
+    Snippet(usize),
+}
+
+impl Output {
+    pub fn new(
+        split: &Arc<Split>,
+        node: &Node,
+        schema: SchemaRef,
+        snippet: Option<&SnippetOptions>,
+    ) -> Result<Output> {
+        let mut fields: Vec<Arc<Field>> = Vec::new();
+        let mut highlighter = None;
+        let mut sources = Vec::new();
+        for field in schema.fields() {
+            let own = split.layout.get(field.name()).is_some();
+            match field.name().as_str() {
+                SCORE_COLUMN if !own => sources.push(Source::Score),
+                SNIPPET_COLUMN if !own => {
+                    let options = snippet.ok_or_else(|| {
+                        EngineError::bad_query("a snippet needs to know of which column")
+                    })?;
+                    highlighter = Some(Highlighter::new(split, node, options)?);
+                    sources.push(Source::Snippet(fields.len()));
+                    fields.push(Arc::new(Field::new(&options.field, DataType::Utf8, true)));
+                }
+                _ => {
+                    sources.push(Source::Read(fields.len()));
+                    fields.push(field.clone());
+                }
+            }
+        }
+        let inner = Arc::new(Schema::new(fields));
+        Ok(Output { schema, inner, sources, highlighter })
+    }
+
+    pub fn wants_score(&self) -> bool {
+        self.sources.iter().any(|source| matches!(source, Source::Score))
+    }
+
+    pub fn open(&self, split: &Arc<Split>, segment: usize, hits: usize) -> Result<SegmentColumns> {
+        SegmentColumns::open(split, segment, self.inner.clone(), hits)
+    }
+
+    /// The columns of some documents of one segment.
+    pub fn read(
+        &self,
+        columns: &mut SegmentColumns,
+        docs: &Docs<'_>,
+        scores: &[f32],
+    ) -> Result<RecordBatch> {
+        let read = columns.read(docs)?;
+        let arrays = self.sources.iter().enumerate().map(|(at, source)| -> Result<ArrayRef> {
+            match source {
+                Source::Read(inner) => Ok(read[*inner].clone()),
+                Source::Score => {
+                    let scores: ArrayRef = Arc::new(Float32Array::from(scores.to_vec()));
+                    cast(&scores, self.schema.field(at).data_type())
+                }
+                Source::Snippet(inner) => {
+                    let texts = read[*inner].as_string::<i32>();
+                    let highlighter = self.highlighter.as_ref();
+                    let mark = |text: &str| highlighter.map(|h| h.snippet(text));
+                    let snippets: StringArray = texts.iter().map(|t| t.and_then(mark)).collect();
+                    cast(&(Arc::new(snippets) as ArrayRef), self.schema.field(at).data_type())
+                }
+            }
+        });
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        let rows = RecordBatchOptions::new().with_row_count(Some(docs.len()));
+        Ok(RecordBatch::try_new_with_options(self.schema.clone(), arrays, &rows)?)
+    }
+}
