@@ -3,6 +3,8 @@
 //! Modules are named by what they hold; PyO3 is used only below `python`.
 
 pub mod aggregate;
+#[cfg(feature = "bench")]
+pub mod bench;
 pub mod cancel;
 pub mod columns;
 pub mod directory;

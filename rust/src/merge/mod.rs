@@ -12,7 +12,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::merge_filtered_segments;
-use tantivy::schema::Schema;
 use tantivy::{Index, IndexSettings};
 
 use crate::cancel::Cancel;
@@ -85,12 +84,11 @@ fn merge_alike(
     options: &WriteOptions,
     cancel: &Cancel,
 ) -> Result<SplitInfo> {
-    let schema = open[0].index.schema();
     let merged = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
     let index = merge_segments(&open, &merged)?;
     let (sidecar, nulls) = fold::fold(&open, &index)?;
     drop(open);
-    pack_merged(&merged, sidecar, &nulls, &schema, file)
+    pack_merged(&merged, &index, sidecar, &nulls, file)
 }
 
 /// Opens every input; damage to one of them is no reason to give up on the others.
@@ -149,12 +147,12 @@ fn merge_segments(open: &[OpenInput], target: &Scratch) -> Result<Index> {
 
 fn pack_merged(
     merged: &Scratch,
+    index: &Index,
     sidecar: Option<Sidecar>,
     nulls: &NullRows,
-    schema: &Schema,
     file: &Path,
 ) -> Result<SplitInfo> {
     let out = File::create(file).at(&file.to_string_lossy())?;
     let packed = pack(merged, sidecar, nulls, BufWriter::with_capacity(1 << 20, out))?;
-    Ok(SplitInfo::new(&packed, schema))
+    SplitInfo::new(&packed, index)
 }

@@ -4,6 +4,8 @@
 use pyo3::prelude::*;
 
 pub mod arrow;
+#[cfg(feature = "bench")]
+mod bench;
 pub mod errors;
 mod manifest;
 mod merge;
@@ -21,6 +23,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("OPTIMIZED", !cfg!(debug_assertions))?;
     arrow::register(module)?;
+    #[cfg(feature = "bench")]
+    bench::register(module)?;
     manifest::register(module)?;
     merge::register(module)?;
     query::register(module)?;

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod column;
+mod doc_mapping;
 mod nested;
 mod options;
 mod row;
@@ -13,7 +14,7 @@ mod writer;
 
 pub use bounds::Bounds;
 pub use column::{Facts, LONGEST_TERM, ordered_bytes, render_address};
+pub use doc_mapping::doc_mapping;
 pub use options::{FieldSpec, JsonMode, Record, Role, WriteOptions, parse_fields};
-pub use schema::doc_mapping;
 pub use scratch::Scratch;
 pub use writer::{ColumnInfo, FinishedSplit, SplitInfo, SplitWriter};

@@ -1,8 +1,7 @@
-//! Columns to a tantivy schema and the doc mapping of the log.
+//! Columns to a tantivy schema.
 
-use serde_json::{Value, json};
 use tantivy::schema::{
-    BytesOptions, DateOptions, DateTimePrecision, FieldType, IndexRecordOption, IpAddrOptions,
+    BytesOptions, DateOptions, DateTimePrecision, IndexRecordOption, IpAddrOptions,
     JsonObjectOptions, NumericOptions, Schema, SchemaBuilder, TextFieldIndexing, TextOptions,
 };
 
@@ -23,7 +22,7 @@ pub struct FieldPlan {
 }
 
 /// Prefix of fields that hold the exact text of a JSON or IP column.
-const SOURCE_PREFIX: &str = "_indextables_source.";
+pub const SOURCE_PREFIX: &str = "_indextables_source.";
 
 impl FieldPlan {
     /// Follows the layout where the specification is silent.
@@ -37,7 +36,12 @@ impl FieldPlan {
         let lean = layout == Layout::Lean;
         // a column that is neither fast nor stored could not be read
         let stored = !lean || is_object || matches!(encoding, E::Text | E::Bytes);
-        let indexed = !lean || is_object || matches!(encoding, E::Text | E::Bytes | E::String);
+        // equality on floats is rare and a fast column answers it; each value would be a term of its own
+        let indexed = match encoding {
+            E::F64 => false,
+            E::Text | E::Bytes | E::String => true,
+            _ => !lean || is_object,
+        };
         let fast = spec.fast.unwrap_or(fast);
         // `stored` and `indexed` can be ruled out; otherwise the layout decides
         let stored = spec.stored != Some(false) && (stored || !fast);
@@ -154,48 +158,4 @@ fn object(plan: &FieldPlan, indexing: TextFieldIndexing) -> JsonObjectOptions {
     let options = if plan.indexed { options.set_indexing_options(indexing) } else { options };
     let options = if plan.fast { options.set_fast("raw") } else { options };
     if plan.stored { options.set_stored() } else { options }
-}
-
-/// The doc mapping of the log: one object per column.
-pub fn doc_mapping(schema: &Schema) -> Value {
-    schema
-        .fields()
-        .filter(|(_, entry)| !entry.name().starts_with(SOURCE_PREFIX))
-        .map(|(_, entry)| {
-            let (kind, tokenizer) = kind(entry.field_type());
-            let mut mapping = json!({
-                "name": entry.name(), "type": kind, "stored": entry.is_stored(),
-                "indexed": entry.is_indexed(), "fast": entry.is_fast(),
-            });
-            if let Some(tokenizer) = tokenizer {
-                mapping["tokenizer"] = json!(tokenizer);
-            }
-            if kind == "object" {
-                mapping["expand_dots"] = json!(false);
-                mapping["fast_tokenizer"] = json!("raw");
-                mapping["field_mappings"] = json!([]);
-            }
-            mapping
-        })
-        .collect()
-}
-
-fn kind(field_type: &FieldType) -> (&'static str, Option<String>) {
-    match field_type {
-        FieldType::Str(options) => {
-            ("text", options.get_indexing_options().map(|options| options.tokenizer().to_owned()))
-        }
-        FieldType::JsonObject(options) => {
-            let tokenizer = options.get_text_indexing_options().map(TextFieldIndexing::tokenizer);
-            ("object", tokenizer.map(str::to_owned))
-        }
-        FieldType::U64(_) => ("u64", None),
-        FieldType::I64(_) => ("i64", None),
-        FieldType::F64(_) => ("f64", None),
-        FieldType::Bool(_) => ("bool", None),
-        FieldType::Date(_) => ("datetime", None),
-        FieldType::Bytes(_) => ("bytes", None),
-        FieldType::IpAddr(_) => ("ip", None),
-        _ => ("text", None),
-    }
 }

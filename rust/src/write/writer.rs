@@ -22,6 +22,7 @@ use crate::split::{Encoding, NullRows, Packed, Sidecar, SidecarColumn, pack};
 use crate::tokenizer;
 use crate::write::bounds::Bounds;
 use crate::write::column::{Column, Facts, Prepared, nanos, prepare};
+use crate::write::doc_mapping::doc_mapping;
 use crate::write::options::{FieldSpec, WriteOptions};
 use crate::write::row::{BoundBatch, BoundColumn, Cells, Row};
 use crate::write::schema::{self, FieldPlan};
@@ -52,21 +53,21 @@ pub struct ColumnInfo {
 }
 
 impl SplitInfo {
-    pub fn new(packed: &Packed, schema: &Schema) -> Self {
+    pub fn new(packed: &Packed, index: &Index) -> Result<Self> {
         let described = packed.sidecar.iter().flat_map(|sidecar| &sidecar.columns);
         let columns = described.map(|column| {
             let (min, max) = (column.min.clone(), column.max.clone());
             (column.name.clone(), ColumnInfo { min, max, null_count: column.nulls })
         });
-        Self {
+        Ok(Self {
             size: packed.extent.footer_end,
             footer_start: packed.extent.footer_start,
             footer_end: packed.extent.footer_end,
             num_records: packed.rows,
             uncompressed_size: packed.extent.footer_start,
-            doc_mapping: schema::doc_mapping(schema),
+            doc_mapping: doc_mapping(index)?,
             columns: columns.collect(),
-        }
+        })
     }
 }
 
@@ -137,6 +138,15 @@ impl SplitWriter {
     /// Stops finishing when asked.
     pub fn cancel(&self) -> Cancel {
         self.cancel.clone()
+    }
+
+    /// The schema of a split whose values ask for nothing unusual.
+    #[cfg(feature = "bench")]
+    pub fn tantivy_schema(&self) -> Result<Schema> {
+        let facts = Facts::default();
+        let plans: Vec<FieldPlan> =
+            self.columns.iter().map(|c| FieldPlan::new(c, self.options.layout, &facts)).collect();
+        schema::build(&self.columns, &plans)
     }
 
     pub fn rows(&self) -> u64 {
@@ -369,7 +379,7 @@ impl OpenSplit {
         options: &WriteOptions,
         cancel: &Cancel,
     ) -> Result<FinishedSplit> {
-        let Self { schema, plans, settings, segment, mut spilled, tallies, rows } = self;
+        let Self { plans, settings, segment, mut spilled, tallies, rows, .. } = self;
         spilled.push((segment.index.finalize()?, segment.scratch));
         let scratch = one_segment(spilled, settings, options, cancel)?;
         let mut nulls = NullRows::default();
@@ -392,7 +402,7 @@ impl OpenSplit {
         }
         let sidecar = Sidecar::new(options.layout, rows, described);
         let file = scratch.path("finished.split");
-        let info = pack_file(&scratch, sidecar, &nulls, &schema, &file)?;
+        let info = pack_file(&scratch, sidecar, &nulls, &file)?;
         Ok(FinishedSplit { file, info, _scratch: scratch })
     }
 }
@@ -424,13 +434,12 @@ fn pack_file(
     scratch: &Scratch,
     sidecar: Sidecar,
     nulls: &NullRows,
-    schema: &Schema,
     file: &Path,
 ) -> Result<SplitInfo> {
     let name = file.to_string_lossy();
     let out = BufWriter::with_capacity(1 << 20, File::create(file).at(&name)?);
     let packed = pack(scratch, Some(sidecar), nulls, out)?;
-    Ok(SplitInfo::new(&packed, schema))
+    SplitInfo::new(&packed, &Index::open(scratch.clone())?)
 }
 
 impl Tally {

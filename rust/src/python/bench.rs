@@ -1,0 +1,41 @@
+//! What benchmarks compare our writer with; compiled with the feature `bench` only.
+
+use arrow::array::RecordBatch;
+use pyo3::prelude::*;
+
+use crate::bench::{index_plainly, upstream_schema};
+use crate::python::arrow::{import_schema, import_stream};
+use crate::python::errors::{run, to_python};
+use crate::write::{Role, SplitWriter, WriteOptions, parse_fields};
+
+/// Indexes rows by a bare tantivy loop, with the schema of our writer or with upstream's; returns the
+/// bytes written.
+#[pyfunction]
+fn index_plain(
+    rows: &Bound<'_, PyAny>,
+    fields: &str,
+    options: &str,
+    upstream: bool,
+) -> PyResult<u64> {
+    let py = rows.py();
+    let arrow = import_schema(&rows.getattr("schema")?)?;
+    let batches: Vec<RecordBatch> = import_stream(rows)?
+        .collect::<Result<_, _>>()
+        .map_err(|error| to_python(py, &error.into()))?;
+    run(py, || {
+        let fields = parse_fields(fields)?;
+        let options = WriteOptions::parse(options)?;
+        let texts: Vec<String> =
+            fields.iter().filter(|f| f.role == Role::Text).map(|f| f.name.clone()).collect();
+        let schema = if upstream {
+            upstream_schema(&arrow, &texts)
+        } else {
+            SplitWriter::new(arrow, fields, options.clone())?.tantivy_schema()?
+        };
+        index_plainly(&schema, &options, &batches)
+    })
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(index_plain, module)?)
+}
