@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import signal
 from decimal import Decimal
 
 import pyarrow as pa
@@ -304,3 +305,28 @@ def test_splits_open_the_same_when_read_with_and_without_footer_offsets(tmp_path
     assert open_rows(tmp_path, rows).count() == 300
     split, _ = finish(tmp_path, rows)
     assert split.count() == 300
+
+
+def test_finishing_stops_when_a_signal_raises(tmp_path):
+    class StopError(Exception):
+        pass
+
+    def stop(*_):
+        raise StopError
+
+    words = pa.array([f"word{n % 50_000} word{n * 7 % 90_000}" for n in range(150_000)])
+    rows = pa.table({"t": words})
+    fields = [{"name": "t", "role": "text"}]
+    writer = SplitWriter(rows.schema, fields, {"temp_dir": str(tmp_path)})
+    for batch in rows.to_batches(max_chunksize=10_000):
+        writer.write(batch)
+    store = open_store(str(tmp_path))
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(StopError):
+            writer.finish(store, "a.split")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not list(tmp_path.iterdir())

@@ -12,7 +12,7 @@ use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
 
 /// How often waiting for long work looks for signals.
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Runs work without the interpreter; a panic becomes an error instead of ending the process.
 pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
