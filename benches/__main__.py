@@ -12,7 +12,7 @@ from rich.table import Table
 
 import benches
 
-NOT_BENCHES = {"__main__", "report", "corpus"}
+NOT_BENCHES = {"__main__", "report", "corpus", "corpus_log"}
 
 
 def names() -> list[str]:

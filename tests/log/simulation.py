@@ -70,7 +70,7 @@ class SimulatedStore(Store):
     """One writer's view of the world's disk."""
 
     def __init__(self, world: World, step: Callable[[], None]) -> None:
-        super().__init__("sim://table", None)
+        super().__init__("sim://table", None, ("sim://table", "{}"))
         self._world = world
         self._step_aside = step
 

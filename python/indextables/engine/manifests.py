@@ -13,7 +13,11 @@ from indextables import _native
 
 def decode_manifests(files: Sequence[tuple[str, bytes]], threads: int) -> list[pa.Table]:
     """The entries of manifests, one table per file; files are named for errors only."""
-    return [pa.table(stream) for stream in _native.decode_manifests(list(files), threads)]
+    # not pa.table(stream), which imports pandas
+    return [
+        pa.RecordBatchReader.from_stream(stream).read_all()
+        for stream in _native.decode_manifests(list(files), threads)
+    ]
 
 
 def encode_manifest(entries: pa.Table, compression: str, level: int) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings
-from indextables.log import registry
+from indextables.log import protocol, registry
 from indextables.log.snapshot import Snapshot
 from indextables.log.state import StateManifest
 
@@ -66,8 +66,10 @@ def reason(snapshot: Snapshot, limits: Limits) -> str | None:
     if not change.ours:
         return "another implementation wrote since the last state"
     replaced = change.adds.keys() & (change.removes.keys() | state.tombstones)
-    if replaced and snapshot.protocol.min_reader_version <= 4:  # noqa: PLR2004
-        return "a path came back, which other readers would see twice"
+    superseded = any(info.supersedes for info in state.manifests)
+    if snapshot.protocol.min_reader_version < protocol.VERSION_WITH_FEATURES:
+        if replaced or superseded:
+            return "a path is listed twice, which other readers do not expect"
     removed = len(change.removes.keys() - change.adds.keys())
     if removed > limits.large_remove:
         return f"{removed} removals at once"

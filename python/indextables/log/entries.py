@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -100,6 +102,17 @@ def _add(row: Mapping[str, Any]) -> AddFile:
         values["deletion_vector"] = DeletionVector(**values["deletion_vector"])
     values["extra"] = json.loads(values["extra"]) if values.get("extra") else {}
     return AddFile(**values)
+
+
+def texts(values: Iterable[str]) -> pa.Array:
+    """An array of texts.
+
+    `pa.array` would import pandas, which takes longer than opening a table does.
+    """
+    encoded = [value.encode() for value in values]
+    ends = array("i", accumulate(map(len, encoded), initial=0))
+    buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
 
 
 def concat(tables: Sequence[pa.Table]) -> pa.Table:

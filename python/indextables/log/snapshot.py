@@ -91,14 +91,11 @@ class Snapshot:
         return self._memo["files"]
 
     def _files(self, keep: KeepManifest | None) -> pa.Table:
-        added = entries.from_adds(self.change.adds.values())
+        adds = self.change.adds
         if self.base is None:
-            return added
-        kept = self.base.files(keep)
-        gone = self.change.removes.keys() | self.change.adds.keys()
-        if gone:
-            kept = without_paths(kept, gone)
-        return entries.concat([kept, added])
+            return entries.from_adds(adds.values())
+        kept = without_paths(self.base.files(keep), self.change.removes.keys() | adds.keys())
+        return entries.concat([kept, entries.from_adds(adds.values())]) if adds else kept
 
     @property
     def num_files(self) -> int:
@@ -124,5 +121,5 @@ def without_paths(table: pa.Table, paths: frozenset[str] | set[str]) -> pa.Table
     """The rows whose path is not among these."""
     if not paths:
         return table
-    gone = pc.is_in(table["path"], value_set=pa.array(sorted(paths), pa.string()))
+    gone = pc.is_in(table["path"], value_set=entries.texts(paths))
     return table.filter(pc.invert(gone))

@@ -18,6 +18,11 @@ fn offset(length: usize) -> Result<i32> {
     i32::try_from(length).map_err(|_| EngineError::corrupt("", "a column of it exceeds 2 GB"))
 }
 
+/// Makes room for so many times what is there, and a little more.
+fn room<T>(values: &mut Vec<T>, more: f64) {
+    values.reserve_exact((values.len() as f64 * more * 1.03) as usize + 16);
+}
+
 /// Which values are there; nothing is kept as long as all are.
 #[derive(Default)]
 pub struct Validity {
@@ -47,7 +52,7 @@ impl Validity {
 
 #[derive(Default)]
 pub struct Texts {
-    ends: Vec<i32>,
+    ends: Ends,
     bytes: Vec<u8>,
     validity: Validity,
 }
@@ -56,7 +61,7 @@ impl Texts {
     #[inline]
     pub fn push(&mut self, value: Option<&[u8]>) -> Result<()> {
         self.bytes.extend_from_slice(value.unwrap_or_default());
-        self.ends.push(offset(self.bytes.len())?);
+        self.ends.0.push(offset(self.bytes.len())?);
         self.validity.push(value.is_some());
         Ok(())
     }
@@ -66,31 +71,44 @@ impl Texts {
     pub fn push_item(&mut self, value: &[u8]) {
         self.bytes.extend_from_slice(value);
         // checked when the list or map that holds it is closed
-        self.ends.push(self.bytes.len() as i32);
+        self.ends.0.push(self.bytes.len() as i32);
     }
 
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.ends.0.len() - 1
+    }
+
+    pub fn reserve(&mut self, more: f64) {
+        room(&mut self.ends.0, more);
+        room(&mut self.bytes, more);
     }
 
     pub fn finish(self) -> Result<StringArray> {
         offset(self.bytes.len())?;
         let nulls = self.validity.finish();
-        StringArray::try_new(offsets(self.ends), Buffer::from_vec(self.bytes), nulls)
+        StringArray::try_new(self.ends.finish(), Buffer::from_vec(self.bytes), nulls)
             .map_err(invalid)
     }
 }
 
-fn offsets(ends: Vec<i32>) -> OffsetBuffer<i32> {
-    let mut all = Vec::with_capacity(ends.len() + 1);
-    all.push(0);
-    all.extend(ends);
-    OffsetBuffer::new(ScalarBuffer::from(all))
+/// Where items end, beginning with the start of the first.
+struct Ends(Vec<i32>);
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self(vec![0])
+    }
+}
+
+impl Ends {
+    fn finish(self) -> OffsetBuffer<i32> {
+        OffsetBuffer::new(ScalarBuffer::from(self.0))
+    }
 }
 
 #[derive(Default)]
 pub struct Maps {
-    ends: Vec<i32>,
+    ends: Ends,
     pub keys: Texts,
     pub values: Texts,
     validity: Validity,
@@ -100,9 +118,15 @@ impl Maps {
     pub fn close(&mut self, valid: bool) -> Result<()> {
         offset(self.keys.bytes.len())?;
         offset(self.values.bytes.len())?;
-        self.ends.push(offset(self.keys.len())?);
+        self.ends.0.push(offset(self.keys.len())?);
         self.validity.push(valid);
         Ok(())
+    }
+
+    pub fn reserve(&mut self, more: f64) {
+        room(&mut self.ends.0, more);
+        self.keys.reserve(more);
+        self.values.reserve(more);
     }
 
     pub fn finish(self) -> Result<ArrayRef> {
@@ -112,7 +136,7 @@ impl Maps {
             vec![Arc::new(self.keys.finish()?), Arc::new(self.values.finish()?)];
         let items = StructArray::try_new(fields.clone(), columns, None).map_err(invalid)?;
         let nulls = self.validity.finish();
-        let array = MapArray::try_new(entries, offsets(self.ends), items, nulls, false);
+        let array = MapArray::try_new(entries, self.ends.finish(), items, nulls, false);
         Ok(Arc::new(array.map_err(invalid)?))
     }
 }
@@ -127,7 +151,7 @@ pub fn map_type() -> DataType {
 
 #[derive(Default)]
 pub struct Lists {
-    ends: Vec<i32>,
+    ends: Ends,
     pub items: Texts,
     validity: Validity,
 }
@@ -135,7 +159,7 @@ pub struct Lists {
 impl Lists {
     pub fn close(&mut self, valid: bool) -> Result<()> {
         offset(self.items.bytes.len())?;
-        self.ends.push(offset(self.items.len())?);
+        self.ends.0.push(offset(self.items.len())?);
         self.validity.push(valid);
         Ok(())
     }
@@ -143,7 +167,7 @@ impl Lists {
     pub fn finish(self) -> Result<ArrayRef> {
         let DataType::List(item) = list_type() else { unreachable!("a list") };
         let items = Arc::new(self.items.finish()?);
-        let array = ListArray::try_new(item, offsets(self.ends), items, self.validity.finish());
+        let array = ListArray::try_new(item, self.ends.finish(), items, self.validity.finish());
         Ok(Arc::new(array.map_err(invalid)?))
     }
 }
@@ -163,6 +187,10 @@ impl Longs {
     pub fn push(&mut self, value: Option<i64>) {
         self.values.push(value.unwrap_or_default());
         self.validity.push(value.is_some());
+    }
+
+    pub fn reserve(&mut self, more: f64) {
+        room(&mut self.values, more);
     }
 
     pub fn finish(self) -> ArrayRef {

@@ -80,13 +80,17 @@ impl Codec {
         }
     }
 
-    fn decompress(self, data: &[u8]) -> Result<Vec<u8>> {
+    /// Unpacks a block into a buffer that is used again and again: fresh memory costs more than
+    /// the unpacking.
+    fn decompress(self, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
         match self {
-            Self::None => Ok(data.to_vec()),
-            Self::Deflate => read_bounded(flate2::read::DeflateDecoder::new(data)),
-            Self::Snappy => unsnap(data),
-            Self::Zstd(_) => unzstd(data),
+            Self::None => out.extend_from_slice(data),
+            Self::Deflate => read_bounded(flate2::read::DeflateDecoder::new(data), out)?,
+            Self::Snappy => unsnap(data, out)?,
+            Self::Zstd(_) => unzstd(data, out)?,
         }
+        Ok(())
     }
 }
 
@@ -94,35 +98,38 @@ fn broken(detail: impl std::fmt::Display) -> EngineError {
     EngineError::corrupt("", format!("a block: {detail}"))
 }
 
-fn read_bounded(reader: impl Read) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    reader.take(MAX_BLOCK + 1).read_to_end(&mut out).map_err(broken)?;
+fn read_bounded(reader: impl Read, out: &mut Vec<u8>) -> Result<()> {
+    reader.take(MAX_BLOCK + 1).read_to_end(out).map_err(broken)?;
     if out.len() as u64 > MAX_BLOCK {
         return Err(broken("larger than 1 GB"));
     }
-    Ok(out)
+    Ok(())
 }
 
-fn unsnap(data: &[u8]) -> Result<Vec<u8>> {
+fn unsnap(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let (body, sum) = data.split_last_chunk::<4>().ok_or_else(|| broken("too short"))?;
     let size = snap::raw::decompress_len(body).map_err(broken)?;
     if size as u64 > MAX_BLOCK {
         return Err(broken("larger than 1 GB"));
     }
-    let out = snap::raw::Decoder::new().decompress_vec(body).map_err(broken)?;
-    if crc32fast::hash(&out).to_be_bytes() != *sum {
+    out.resize(size, 0);
+    snap::raw::Decoder::new().decompress(body, out).map_err(broken)?;
+    if crc32fast::hash(out).to_be_bytes() != *sum {
         return Err(broken("its checksum does not match"));
     }
-    Ok(out)
+    Ok(())
 }
 
-fn unzstd(data: &[u8]) -> Result<Vec<u8>> {
+fn unzstd(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
     match zstd::zstd_safe::get_frame_content_size(data) {
         // a frame that says its size is unpacked at once; a lie about it fails
         Ok(Some(size)) if size <= MAX_BLOCK && size / 1000 <= data.len() as u64 => {
-            zstd::bulk::decompress(data, size as usize).map_err(broken)
+            out.reserve(size as usize);
+            let mut decoder = zstd::bulk::Decompressor::new().map_err(broken)?;
+            decoder.decompress_to_buffer(data, out).map_err(broken)?;
+            Ok(())
         }
-        _ => read_bounded(zstd::stream::read::Decoder::new(data).map_err(broken)?),
+        _ => read_bounded(zstd::stream::read::Decoder::new(data).map_err(broken)?, out),
     }
 }
 
@@ -168,23 +175,41 @@ impl<'a> Container<'a> {
         Ok(Self { schema, codec, sync, body })
     }
 
-    /// The blocks: number of records, and their bytes.
-    pub fn blocks(&self) -> impl Iterator<Item = Result<(usize, Vec<u8>)>> + '_ {
+    /// Gives every block to `each`: the number of records, and their bytes.
+    pub fn for_each_block(&self, mut each: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         let mut cursor = Cursor::new(self.body);
-        std::iter::from_fn(move || {
-            (cursor.remaining() > 0).then(|| {
-                let count = usize::try_from(cursor.long()?).map_err(broken)?;
-                let packed = cursor.bytes()?;
-                if cursor.take(SYNC)? != self.sync {
-                    return Err(broken("its end is not marked"));
-                }
-                let data = self.codec.decompress(packed)?;
-                if count > data.len() {
-                    return Err(broken(format!("{count} records cannot be in it")));
-                }
-                Ok((count, data))
-            })
-        })
+        let mut data = Vec::new();
+        while cursor.remaining() > 0 {
+            let (count, packed) = self.next_block(&mut cursor)?;
+            self.codec.decompress(packed, &mut data)?;
+            if count > data.len() {
+                return Err(broken(format!("{count} records cannot be in it")));
+            }
+            each(count, &data)?;
+        }
+        Ok(())
+    }
+
+    /// How many records the blocks say they have; a hint, nothing is unpacked.
+    pub fn records(&self) -> usize {
+        let mut cursor = Cursor::new(self.body);
+        let mut total = 0_usize;
+        while cursor.remaining() > 0 {
+            match self.next_block(&mut cursor) {
+                Ok((count, _)) => total = total.saturating_add(count),
+                Err(_) => return 0,
+            }
+        }
+        total
+    }
+
+    fn next_block(&self, cursor: &mut Cursor<'a>) -> Result<(usize, &'a [u8])> {
+        let count = usize::try_from(cursor.long()?).map_err(broken)?;
+        let packed = cursor.bytes()?;
+        if cursor.take(SYNC)? != self.sync {
+            return Err(broken("its end is not marked"));
+        }
+        Ok((count, packed))
     }
 }
 
@@ -236,12 +261,19 @@ mod tests {
         pack("\"long\"", codec, [(3, vec![2, 4, 6]), (1, vec![8])]).unwrap_or_default()
     }
 
+    fn read(data: &[u8]) -> Result<Vec<(usize, Vec<u8>)>> {
+        let mut found = Vec::new();
+        Container::open(data)?.for_each_block(|count, bytes| {
+            found.push((count, bytes.to_vec()));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     #[test]
     fn blocks_come_back_with_every_codec() {
         for codec in [Codec::None, Codec::Deflate, Codec::Snappy, Codec::Zstd(3)] {
-            let data = sample(codec);
-            let container = Container::open(&data);
-            let blocks: Result<Vec<_>> = container.and_then(|c| c.blocks().collect());
+            let blocks = read(&sample(codec));
             assert_eq!(blocks.ok(), Some(vec![(3, vec![2, 4, 6]), (1, vec![8])]), "{codec:?}");
         }
     }
@@ -255,7 +287,6 @@ mod tests {
             for at in 0..data.len() {
                 let mut flipped = data.clone();
                 flipped[at] ^= 0x10;
-                let read = |d: &[u8]| -> Result<Vec<_>> { Container::open(d)?.blocks().collect() };
                 // without its name the checksum is not checked, but then nothing else has changed
                 let unchecked = (key..key + CHECKSUM.len()).contains(&at);
                 assert_eq!(read(&flipped).is_ok(), unchecked, "{codec:?} byte {at}");

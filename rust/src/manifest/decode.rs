@@ -12,6 +12,7 @@ use crate::manifest::cursor::Cursor;
 use crate::manifest::entry::{COLUMNS, Kind};
 use crate::manifest::schema::{self, Node};
 
+const MOST_RESERVED: usize = 1 << 20;
 const HIVE_NULL: &[u8] = b"__HIVE_DEFAULT_PARTITION__";
 
 enum Column {
@@ -125,6 +126,16 @@ impl Column {
                 Ok(())
             }
             other => other.push_absent(),
+        }
+    }
+
+    /// Makes room for so many times what is there.
+    fn reserve(&mut self, more: f64) {
+        match self {
+            Self::Text(texts) | Self::Path(texts) => texts.reserve(more),
+            Self::Map(maps) | Self::Partition(maps) => maps.reserve(more),
+            Self::Long(longs) | Self::Int(longs) => longs.reserve(more),
+            Self::Flag(_) | Self::List(_) | Self::Vector(_) => {}
         }
     }
 
@@ -253,10 +264,10 @@ pub fn decode(data: &[u8]) -> Result<RecordBatch> {
     let targets = targets(&fields, &columns)?;
     let absent: Vec<usize> =
         (0..columns.len()).filter(|at| !targets.contains(&Some(*at))).collect();
+    let expected = container.records();
     let mut rows = 0;
-    for block in container.blocks() {
-        let (count, bytes) = block?;
-        let mut cursor = Cursor::new(&bytes);
+    container.for_each_block(|count, bytes| {
+        let mut cursor = Cursor::new(bytes);
         for _ in 0..count {
             for ((_, node), target) in fields.iter().zip(&targets) {
                 match target {
@@ -268,8 +279,14 @@ pub fn decode(data: &[u8]) -> Result<RecordBatch> {
         if cursor.remaining() > 0 {
             return Err(EngineError::corrupt("", "a block has bytes after its records"));
         }
+        if rows == 0 && count > 0 && expected > count {
+            // the first block tells how much memory the others need; growing costs twice
+            let more = (expected - count).min(MOST_RESERVED) as f64 / count as f64;
+            columns.iter_mut().for_each(|column| column.reserve(more));
+        }
         rows += count;
-    }
+        Ok(())
+    })?;
     for at in absent {
         for _ in 0..rows {
             if COLUMNS[at].2 { columns[at].push_default()? } else { columns[at].push_absent()? }

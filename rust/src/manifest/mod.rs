@@ -26,7 +26,8 @@ use crate::error::{At, EngineError, Result};
 /// Decodes manifests on several threads; each is named for errors.
 pub fn decode_all(files: &[(String, &[u8])], threads: usize) -> Result<Vec<RecordBatch>> {
     let read = |(name, data): &(String, &[u8])| decode::decode(data).at(name);
-    let threads = threads.min(files.len());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(files.len()).min(cores);
     if threads <= 1 {
         return files.iter().map(read).collect();
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::error::{EngineError, Result};
 use crate::manifest::container::{Codec, Container, pack};
-use crate::manifest::cursor::{put_bytes, put_long};
+use crate::manifest::cursor::{Cursor, put_bytes, put_long};
 use crate::manifest::schema::{self, Node};
 
 /// As existing tables have it, and after it what only we write.
@@ -15,9 +15,8 @@ pub fn decode(data: &[u8]) -> Result<String> {
     let container = Container::open(data)?;
     let record = schema::parse(container.schema)?;
     let mut found = None;
-    for block in container.blocks() {
-        let (count, bytes) = block?;
-        let mut cursor = crate::manifest::cursor::Cursor::new(&bytes);
+    container.for_each_block(|count, bytes| {
+        let mut cursor = Cursor::new(bytes);
         for _ in 0..count {
             if found.replace(record.json(&mut cursor)?).is_some() {
                 return Err(EngineError::corrupt("", "it holds more than one state"));
@@ -26,7 +25,8 @@ pub fn decode(data: &[u8]) -> Result<String> {
         if cursor.remaining() > 0 {
             return Err(EngineError::corrupt("", "a block has bytes after its record"));
         }
-    }
+        Ok(())
+    })?;
     let found = found.ok_or_else(|| EngineError::corrupt("", "it holds no state"))?;
     Ok(found.to_string())
 }
