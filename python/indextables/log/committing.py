@@ -13,7 +13,7 @@ arrives is ours. Only a version that holds somebody else's commit makes us go on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,6 +21,7 @@ from indextables.config import log as keys
 from indextables.config.settings import Settings
 from indextables.errors import IndexTablesError, StorageError, error
 from indextables.log import codec, conflicts, names
+from indextables.log.actions import Metadata
 from indextables.log.clock import Clock, backoff_seconds
 from indextables.log.composing import compose
 from indextables.log.reading import Reader
@@ -70,12 +71,17 @@ class Committer:
 
     def commit(self, mine: Transaction, newest: Snapshot) -> Committed:
         """Commit after the newest version, whichever that is when the store accepts it."""
-        self._check_since(mine, newest)
+        if _is_replayed(mine, newest):
+            return Committed(newest.version, newest, skipped=True)
+        schema_changed = self._check_since(mine, newest)
         outcome = _Outcome()
         for attempt in range(self._attempts):
-            if mine.txn is not None and newest.txns.get(mine.txn.app_id, -1) >= mine.txn.version:
+            if _is_replayed(mine, newest):
                 return Committed(newest.version, newest, skipped=True)
             commit = compose(mine, newest, self._clock.now_ms())
+            if mine.rebuild is not None and schema_changed:
+                made_for = self._at(mine.read_version).metadata
+                conflicts.check_rebuilt(mine, made_for, newest.metadata, commit)
             outcome = self._put(commit, mine.id)
             if outcome.won:
                 return Committed(commit.version, self._reader.advance(newest, [commit]))
@@ -85,6 +91,7 @@ class Committer:
             own = next((w for w in winners if w.info and w.info.id == mine.id), None)
             if own is not None:
                 return Committed(own.version, newest)
+            schema_changed = schema_changed or _change_metadata(winners)
             if mine.rebuild is None:
                 conflicts.check(mine, partial(getattr, before, "metadata"), winners)
         if outcome.unsure is not None:
@@ -92,21 +99,23 @@ class Committer:
             raise error("COMMIT_UNKNOWN", path=newest.path, version=at) from outcome.unsure
         raise error("COMMIT_CONTENTION", path=newest.path, attempts=self._attempts)
 
-    def _check_since(self, mine: Transaction, newest: Snapshot) -> None:
-        """Check against what was committed between reading and now."""
-        if mine.read_version >= newest.version or mine.rebuild is not None:
-            return
+    def _check_since(self, mine: Transaction, newest: Snapshot) -> bool:
+        """Check against what was committed since reading; whether that changed metadata."""
+        if not 0 <= mine.read_version < newest.version:
+            return False
         try:
             winners = self._reader.commits(mine.read_version + 1, newest.version)
         except StorageError as cause:
             if cause.code != "FILE_MISSING":
                 raise
             # the commits in between were cleaned away: only what relies on nothing may go on
-            if conflicts.relies_on_files(mine):
+            if mine.rebuild is None and conflicts.relies_on_files(mine):
                 detail = f"the commits after version {mine.read_version} are no longer there"
                 raise conflicts.conflict(mine, None, newest.version, detail) from None
             winners = [Commit(newest.version, (newest.metadata,))]
-        conflicts.check(mine, lambda: self._at(mine.read_version).metadata, winners)
+        if mine.rebuild is None:
+            conflicts.check(mine, lambda: self._at(mine.read_version).metadata, winners)
+        return _change_metadata(winners)
 
     def _winners(self, newest: Snapshot, outcome: _Outcome) -> list[Commit]:
         """The commits after a snapshot, found by asking for each: a listing may be stale."""
@@ -147,3 +156,12 @@ class Committer:
     def _pause(self, attempt: int) -> None:
         jitter = self._clock.jitter()
         self._clock.sleep(backoff_seconds(attempt, self._base_ms, self._most_ms, jitter))
+
+
+def _change_metadata(commits: Sequence[Commit]) -> bool:
+    return any(isinstance(action, Metadata) for c in commits for action in c.actions)
+
+
+def _is_replayed(mine: Transaction, newest: Snapshot) -> bool:
+    """Whether a streaming query's batch is in the table already."""
+    return mine.txn is not None and newest.txns.get(mine.txn.app_id, -1) >= mine.txn.version

@@ -67,9 +67,9 @@ def reason(snapshot: Snapshot, limits: Limits) -> str | None:
         return "another implementation wrote since the last state"
     replaced = change.adds.keys() & (change.removes.keys() | state.tombstones)
     superseded = any(info.supersedes for info in state.manifests)
-    if snapshot.protocol.min_reader_version < protocol.VERSION_WITH_FEATURES:
-        if replaced or superseded:
-            return "a path is listed twice, which other readers do not expect"
+    old = snapshot.protocol.min_reader_version < protocol.VERSION_WITH_FEATURES
+    if old and (replaced or superseded):
+        return "a path is listed twice, which other readers do not expect"
     removed = len(change.removes.keys() - change.adds.keys())
     if removed > limits.large_remove:
         return f"{removed} removals at once"

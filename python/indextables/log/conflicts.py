@@ -58,6 +58,19 @@ def _check_metadata(mine: Transaction, winner: Commit, before: Metadata, after: 
         raise _conflict(mine, winner, "it changed the schema")
 
 
+def check_rebuilt(mine: Transaction, before: Metadata, now: Metadata, built: Commit) -> None:
+    """Raise a ConflictError if files of a rebuilt transaction were written for another schema.
+
+    One that brings its own schema, such as an overwrite that changes it, fits by itself.
+    """
+    own = next((a for a in built.actions if isinstance(a, Metadata)), now)
+    brings = own.schema_string != now.schema_string
+    adds = any(isinstance(a, AddFile) for a in built.actions)
+    same = before.partition_columns == now.partition_columns and still_fits(before, now)
+    if adds and not brings and not same:
+        raise conflict(mine, None, built.version - 1, "the schema has changed")
+
+
 def still_fits(before: Metadata, after: Metadata) -> bool:
     """Whether files written for one schema belong into a table of the other.
 
