@@ -43,6 +43,8 @@ object Sql {
   private val product = Set("INDEXTABLES", "TANTIVY4SPARK")
   private val verbs = Set("DESCRIBE", "DESC", "DROP", "FLUSH", "INVALIDATE", "PREWARM", "CHECKPOINT", "COMPACT",
     "TRUNCATE", "BUILD", "SET", "UNSET", "ENABLE", "DISABLE", "RESET", "RESTORE", "SHOW")
+  // these two words are enough; behind the other verbs a table or key of the product's name may stand
+  private val whole = Set("CHECKPOINT", "COMPACT", "RESTORE")
   // a word before the operator that can not be a column: then the operator's name is a column itself
   private val keywords = Set("SELECT", "WHERE", "AND", "OR", "NOT", "ON", "HAVING", "WHEN", "THEN", "ELSE", "CASE",
     "BY", "DISTINCT", "FROM", "JOIN", "IN", "LIKE", "AS", "IS", "BETWEEN", "FILTER", "QUALIFY", "USING", "LIMIT")
@@ -58,6 +60,7 @@ object Sql {
     head match {
       case Seq("MERGE", "SPLITS", _*) | Seq("PURGE", "INDEXTABLE", _*) | Seq("REPAIR", "INDEXFILES", _*) => true
       case Seq("WAIT", "FOR", third) => product(third)
+      case Seq(verb, second, _*) if whole(verb) => product(second)
       case Seq(verb, second, third) => verbs(verb) && product(second) && word(third)
       case _ => false
     }
