@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.config import read as keys
 from indextables.engine.query import parse_query
@@ -92,8 +91,8 @@ def plan(request: Request) -> Answer:
     reply = {
         "local": local,
         "explain": describe_scan(request.body, found.scan, local=local),
-        "bytes": found.scan.bytes,
-        "rows": pc.sum(found.scan.files.column("numRecords")).as_py() or 0,
+        "bytes": found.scan.output_bytes,
+        "rows": found.scan.rows,
         "runtime_columns": list(table.snapshot.partition_columns),
         "metrics": _metrics(found.scan),
     }
@@ -225,7 +224,7 @@ def _make_scan(
         return keep_manifest(bounds, pruning, snapshot.schema, names)
 
     files = snapshot.files(keep if names and (body.get("predicates") or runtime) else None)
-    files, counters = prune_splits(files, pruning, snapshot.schema, names)
+    files, counters = prune_splits(files, pruning, snapshot.schema, names, table.columns)
     queries, query_of = split_queries(filters, files, table.columns)
     order, limit = body.get("order"), body.get("limit")
     return ScanPlan(

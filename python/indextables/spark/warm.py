@@ -12,7 +12,7 @@ from indextables.config import read as read_keys
 from indextables.config import storage as storage_keys
 from indextables.errors import TableNotFoundError
 from indextables.log import Log, Snapshot, open_log
-from indextables.plan.columns import Columns, describe_columns
+from indextables.plan.columns import Columns, describe_columns, file_mappings
 from indextables.storage import Store, open_store
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class OpenTable:
                 snapshot.schema,
                 snapshot.partition_columns,
                 snapshot.metadata.configuration,
-                snapshot.registry.values(),
+                # a table that says nothing itself is described by its files
+                snapshot.registry.values() or file_mappings(snapshot.files()),
             )
             _remember(_columns, key, known)
         return known
