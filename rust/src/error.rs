@@ -33,6 +33,10 @@ pub enum EngineError {
     UnknownField { field: String, available: String },
     #[error("[SCHEMA_UNSUPPORTED_TYPE] column `{column}` has type `{data_type}`")]
     UnsupportedType { column: String, data_type: String },
+    #[error("[STORAGE_BAD_PATH] `{path}` is not a path inside a table")]
+    BadPath { path: String },
+    #[error("[STORAGE_CREDENTIALS] no credentials for `{url}`: {detail}")]
+    Credentials { url: String, detail: String },
     #[error("[STORAGE_FAILED] `{path}`: {detail}")]
     Storage { path: String, detail: String },
 }
@@ -77,6 +81,8 @@ impl EngineError {
             Self::QuerySyntax { .. } => "QUERY_SYNTAX",
             Self::UnknownField { .. } => "QUERY_UNKNOWN_FIELD",
             Self::UnsupportedType { .. } => "SCHEMA_UNSUPPORTED_TYPE",
+            Self::BadPath { .. } => "STORAGE_BAD_PATH",
+            Self::Credentials { .. } => "STORAGE_CREDENTIALS",
             Self::Storage { .. } => "STORAGE_FAILED",
         }
     }
@@ -92,7 +98,10 @@ impl EngineError {
             Self::Corrupt { path, detail } | Self::Storage { path, detail } => {
                 json!({"path": path, "detail": detail})
             }
-            Self::Exists { path } | Self::Missing { path } => json!({"path": path}),
+            Self::Credentials { url, detail } => json!({"url": url, "detail": detail}),
+            Self::Exists { path } | Self::Missing { path } | Self::BadPath { path } => {
+                json!({"path": path})
+            }
             Self::Internal { detail } | Self::BadQuery { detail } => json!({"detail": detail}),
             Self::Interrupted => json!({}),
             Self::QuerySyntax { query, position, detail } => {

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.stores import signing
-from tests.stores.servers import AZURE_ACCOUNT, AZURITE, MINIO, Server, azure_key, azurite, minio
+from tests.stores.servers import (
+    AZURE_ACCOUNT,
+    AZURITE,
+    MINIO,
+    Server,
+    azure_key,
+    azurite,
+    minio,
+    minio_with_own_certificate,
+)
 
 from indextables.config.settings import Settings, resolve
 from indextables.storage import Store, open_store
@@ -104,5 +114,14 @@ def own_minio(tmp_path):
         pytest.skip(f"no {MINIO}: run `make servers`")
     server = minio(Path(tmp_path), ACCESS_KEY, SECRET_KEY).start()
     signing.make_bucket(server.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def tls_minio(tmp_path):
+    if not MINIO.is_file() or not shutil.which("openssl"):
+        pytest.skip(f"no {MINIO} or no openssl")
+    server = minio_with_own_certificate(Path(tmp_path), ACCESS_KEY, SECRET_KEY).start()
     yield server
     server.stop()

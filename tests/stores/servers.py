@@ -6,6 +6,7 @@ import base64
 import contextlib
 import os
 import socket
+import ssl
 import subprocess
 import time
 import urllib.error
@@ -18,6 +19,10 @@ MINIO = CACHE / "bin" / "minio"
 AZURITE = CACHE / "npm" / "node_modules" / ".bin" / "azurite-blob"
 # the key every Azurite knows from its manual is replaced, so that it can be searched for
 AZURE_ACCOUNT = "tablesaccount"
+# only to see whether a server with a certificate of its own answers
+_TRUSTING = ssl.create_default_context()
+_TRUSTING.check_hostname = False
+_TRUSTING.verify_mode = ssl.CERT_NONE
 
 
 def free_port() -> int:
@@ -35,11 +40,16 @@ class Server:
     environment: dict[str, str]
     log: Path
     ready: str
+    scheme: str = "http"
     process: subprocess.Popen | None = field(default=None, repr=False)
 
     @property
     def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    @property
+    def folder(self) -> Path:
+        return self.log.parent
 
     def start(self) -> Server:
         with self.log.open("ab") as out:
@@ -51,7 +61,9 @@ class Server:
             if self.process.poll() is not None:
                 break
             try:
-                with urllib.request.urlopen(self.endpoint + self.ready, timeout=1):
+                with urllib.request.urlopen(
+                    self.endpoint + self.ready, timeout=1, context=_TRUSTING
+                ):
                     return self
             except urllib.error.HTTPError as answer:
                 if answer.code < 500:
@@ -95,6 +107,32 @@ def minio(folder: Path, user: str, password: str) -> Server:
         folder / "minio.log",
         "/minio/health/ready",
     )
+
+
+def minio_with_own_certificate(folder: Path, user: str, password: str) -> Server:
+    """A server that encrypts with a certificate nobody vouches for."""
+    certificates = folder / "certs"
+    certificates.mkdir()
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-keyout", str(certificates / "private.key")]
+    command += ["-out", str(certificates / "public.crt")]
+    subprocess.run(command, check=True, capture_output=True)
+    server = minio(folder, user, password)
+    server.command[2:2] = ["--certs-dir", str(certificates)]
+    server.scheme = "https"
+    return server
 
 
 def azurite(folder: Path, key: str) -> Server:

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+use crate::error::{EngineError, Result};
 use crate::python::errors::to_python;
 use crate::store::{self, Store};
 
@@ -37,7 +38,29 @@ fn storage_totals() -> (u64, u64) {
     (store::totals().requests(), store::totals().bytes())
 }
 
+/// Asks `indextables.storage.credentials` for temporary credentials.
+fn fetch_credentials(spec: &str) -> Result<String> {
+    Python::attach(|py| {
+        let fetched = py
+            .import("indextables.storage.credentials")
+            .and_then(|module| module.getattr("fetch")?.call1((spec,))?.extract());
+        fetched.map_err(|raised: PyErr| {
+            let context = raised.value(py).getattr("context");
+            let text = |key: &str| {
+                context.as_ref().ok().and_then(|c| c.get_item(key).ok()?.extract::<String>().ok())
+            };
+            // the text of an unknown exception may hold a secret; its class does not
+            let class = || raised.get_type(py).to_string();
+            EngineError::Credentials {
+                url: text("url").unwrap_or_default(),
+                detail: text("detail").unwrap_or_else(class),
+            }
+        })
+    })
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    store::set_credentials_source(fetch_credentials);
     module.add_function(wrap_pyfunction!(storage_totals, module)?)?;
     module.add_class::<PyStore>()
 }

@@ -1,26 +1,29 @@
 //! Object stores and local disk, reached by a URL and the options of crate `object_store`.
 
+mod connect;
+mod credentials;
 mod remote;
 mod runtime;
 mod source;
+mod upload;
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use object_store::memory::InMemory;
+use object_store::ObjectStoreExt;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, WriteMultipart};
 use url::Url;
 
+pub use credentials::set_credentials_source;
 pub use source::{BytesSource, RangeSource};
 
 use crate::error::{At, EngineError, Result};
+use connect::Client;
 use remote::RemoteSource;
-use runtime::PerProcess;
 
 /// What was asked of object stores since the process started.
 #[derive(Debug, Default)]
@@ -67,42 +70,6 @@ enum Place {
     Remote(Arc<Client>, Path),
 }
 
-/// How to reach an object store; connections are made again after a fork.
-struct Client {
-    url: Url,
-    options: HashMap<String, String>,
-    connection: PerProcess<Arc<dyn ObjectStore>>,
-    counters: Counters,
-}
-
-impl Client {
-    fn connect(&self) -> Result<Arc<dyn ObjectStore>> {
-        self.connection.get(|| {
-            if self.url.scheme() == "memory" {
-                return Ok(shared_memory());
-            }
-            object_store::parse_url_opts(&self.url, &self.options)
-                .map(|(store, _)| Arc::from(store))
-                .map_err(|e| storage_error(self.url.as_str(), e))
-        })
-    }
-}
-
-/// All `memory:` stores of a process are one, so that a writer and a reader meet.
-fn shared_memory() -> Arc<dyn ObjectStore> {
-    static MEMORY: LazyLock<Arc<InMemory>> = LazyLock::new(|| Arc::new(InMemory::new()));
-    MEMORY.clone()
-}
-
-fn storage_error(path: &str, error: object_store::Error) -> EngineError {
-    let path = path.to_owned();
-    match error {
-        object_store::Error::NotFound { .. } => EngineError::Missing { path },
-        object_store::Error::AlreadyExists { .. } => EngineError::Exists { path },
-        other => EngineError::Storage { path, detail: other.to_string() },
-    }
-}
-
 impl Store {
     /// Opens a store by URL (`file:`, a plain path, `memory:`, `s3:`, `az:`/`abfss:`, `gs:`, `http:`)
     /// and a JSON object of options; nothing is connected yet.
@@ -116,13 +83,7 @@ impl Store {
             let parsed = Url::parse(url).map_err(|e| bad(&e))?;
             let (_, prefix) =
                 object_store::ObjectStoreScheme::parse(&parsed).map_err(|e| bad(&e))?;
-            let client = Client {
-                url: parsed,
-                options,
-                connection: PerProcess::new(),
-                counters: Counters::default(),
-            };
-            Place::Remote(Arc::new(client), prefix)
+            Place::Remote(Arc::new(Client::new(parsed, options)?), prefix)
         };
         Ok(Store { url: url.to_owned(), place })
     }
@@ -142,7 +103,7 @@ impl Store {
     /// The file on local disk, where the store is one.
     pub fn local_file(&self, path: &str) -> Option<PathBuf> {
         match &self.place {
-            Place::Local(root) => Some(root.join(path)),
+            Place::Local(root) => local_file(root, path).ok(),
             Place::Remote(..) => None,
         }
     }
@@ -150,7 +111,9 @@ impl Store {
     /// Opens a file for reading; a known length saves a request.
     pub fn source(&self, path: &str, len: Option<u64>) -> Result<Arc<dyn RangeSource>> {
         match &self.place {
-            Place::Local(root) => Ok(Arc::new(BytesSource::map(&root.join(path)).at(path)?)),
+            Place::Local(root) => {
+                Ok(Arc::new(BytesSource::map(&local_file(root, path)?).at(path)?))
+            }
             Place::Remote(client, prefix) => {
                 let full = object_path(prefix, path)?;
                 Ok(Arc::new(RemoteSource::open(client.clone(), full, len)?))
@@ -161,12 +124,12 @@ impl Store {
     /// All bytes of a file.
     pub fn get(&self, path: &str) -> Result<Bytes> {
         match &self.place {
-            Place::Local(root) => Ok(fs::read(root.join(path)).at(path)?.into()),
+            Place::Local(root) => Ok(fs::read(local_file(root, path)?).at(path)?.into()),
             Place::Remote(client, prefix) => {
                 let full = object_path(prefix, path)?;
                 let store = client.connect()?;
                 let read = runtime::block_on(async { store.get(&full).await?.bytes().await })?;
-                let bytes = read.map_err(|e| storage_error(path, e))?;
+                let bytes = read.map_err(|e| client.failed(path, e))?;
                 client.counters.add(1, bytes.len() as u64);
                 Ok(bytes)
             }
@@ -177,7 +140,7 @@ impl Store {
     pub fn put(&self, path: &str, bytes: Bytes) -> Result<()> {
         match &self.place {
             Place::Local(root) => {
-                let target = root.join(path);
+                let target = local_file(root, path)?;
                 make_parent(&target).at(path)?;
                 let partial = partial_name(&target);
                 fs::write(&partial, &bytes).at(path)?;
@@ -188,7 +151,7 @@ impl Store {
                 let store = client.connect()?;
                 client.counters.add(1, 0);
                 runtime::block_on(async { store.put(&full, bytes.into()).await })?
-                    .map_err(|e| storage_error(path, e))?;
+                    .map_err(|e| client.failed(path, e))?;
                 Ok(())
             }
         }
@@ -198,7 +161,7 @@ impl Store {
     pub fn upload(&self, file: &FilePath, path: &str) -> Result<()> {
         match &self.place {
             Place::Local(root) => {
-                let target = root.join(path);
+                let target = local_file(root, path)?;
                 make_parent(&target).at(path)?;
                 if fs::rename(file, &target).is_ok() {
                     return Ok(());
@@ -211,7 +174,7 @@ impl Store {
                 Ok(())
             }
             Place::Remote(client, prefix) => {
-                upload_parts(client, &object_path(prefix, path)?, file)?;
+                upload::upload(client, &object_path(prefix, path)?, file)?;
                 let _ = fs::remove_file(file);
                 Ok(())
             }
@@ -221,7 +184,7 @@ impl Store {
     /// Removes a file; it is no error when it is gone already.
     pub fn delete(&self, path: &str) -> Result<()> {
         match &self.place {
-            Place::Local(root) => match fs::remove_file(root.join(path)) {
+            Place::Local(root) => match fs::remove_file(local_file(root, path)?) {
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
                 other => other.at(path),
             },
@@ -231,43 +194,11 @@ impl Store {
                 client.counters.add(1, 0);
                 match runtime::block_on(async { store.delete(&full).await })? {
                     Err(object_store::Error::NotFound { .. }) => Ok(()),
-                    other => other.map_err(|e| storage_error(path, e)),
+                    other => other.map_err(|e| client.failed(path, e)),
                 }
             }
         }
     }
-}
-
-fn upload_parts(client: &Client, path: &Path, file: &FilePath) -> Result<()> {
-    /// Object stores ask for at least 5 MB per part.
-    const PART: usize = 8 << 20;
-    const IN_FLIGHT: usize = 4;
-    let store = client.connect()?;
-    let source = BytesSource::map(file)?;
-    let len = source.len();
-    client.counters.add(len.div_ceil(PART as u64) + 2, 0);
-    let sent = runtime::block_on(async {
-        let upload = store.put_multipart(path).await?;
-        let mut writer = WriteMultipart::new_with_chunk_size(upload, PART);
-        let mut at = 0;
-        while at < len {
-            let end = (at + PART as u64).min(len);
-            writer.wait_for_capacity(IN_FLIGHT).await?;
-            match source.read(at..end) {
-                Ok(bytes) => writer.write(&bytes),
-                Err(e) => {
-                    writer.abort().await?;
-                    return Err(object_store::Error::Generic {
-                        store: "local file",
-                        source: Box::new(e),
-                    });
-                }
-            }
-            at = end;
-        }
-        writer.finish().await
-    })?;
-    sent.map(|_| ()).map_err(|e| storage_error(path.as_ref(), e))
 }
 
 fn make_parent(file: &FilePath) -> std::io::Result<()> {
@@ -311,7 +242,26 @@ fn local_path(url: &str) -> Result<Option<PathBuf>> {
     parsed.to_file_path().map(Some).map_err(|()| bad())
 }
 
+/// Paths come from logs, which anybody may have written: none leads out of the table.
+fn check_path(path: &str) -> Result<()> {
+    let scheme = path.split_once(":/").is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+    });
+    let strange = |part: &str| matches!(part, "" | "." | "..");
+    if scheme || path.split('/').any(strange) || path.contains(|c: char| c < ' ') {
+        return Err(EngineError::BadPath { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+fn local_file(root: &FilePath, path: &str) -> Result<PathBuf> {
+    check_path(path)?;
+    Ok(root.join(path))
+}
+
 fn object_path(prefix: &Path, path: &str) -> Result<Path> {
+    check_path(path)?;
     let full =
         if prefix.as_ref().is_empty() { path.to_owned() } else { format!("{prefix}/{path}") };
     Path::parse(&full)
@@ -333,6 +283,23 @@ mod tests {
             assert_eq!(local_path(url).ok().flatten(), Some(PathBuf::from("/a b")), "{url}");
         }
         assert_eq!(local_path("s3://b/k").ok().flatten(), None);
+    }
+
+    #[test]
+    fn no_path_leaves_the_root() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        for store in [&folder.path().to_string_lossy(), "memory:///t"] {
+            let store = Store::open(store, "")?;
+            for path in ["/etc/passwd", "../x", "a/../../x", "", "a//b", "s3://b/x", "file:/x"] {
+                let refused = |e: EngineError| matches!(e, EngineError::BadPath { .. });
+                assert!(store.get(path).is_err_and(refused), "{path}");
+                assert!(store.put(path, Bytes::new()).is_err_and(refused), "{path}");
+                assert!(store.source(path, None).err().is_some_and(refused), "{path}");
+                assert!(store.delete(path).is_err_and(refused), "{path}");
+            }
+            store.put("k=a%2F../b:c", Bytes::new())?;
+        }
+        Ok(())
     }
 
     #[test]

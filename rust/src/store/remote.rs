@@ -9,8 +9,9 @@ use object_store::ObjectStoreExt;
 use object_store::path::Path;
 use ownedbytes::OwnedBytes;
 
+use super::connect::Client;
 use super::source::{Shared, out_of_file};
-use super::{Client, RangeSource, runtime, storage_error};
+use super::{RangeSource, runtime};
 use crate::error::Result;
 
 /// Ranges with a smaller hole between them become one request: a round trip costs more than these bytes.
@@ -32,7 +33,7 @@ impl RemoteSource {
                 let store = client.connect()?;
                 client.counters.add(1, 0);
                 let head = runtime::block_on(async { store.head(&path).await })?;
-                head.map_err(|e| storage_error(path.as_ref(), e))?.size
+                head.map_err(|e| client.failed(path.as_ref(), e))?.size
             }
         };
         Ok(RemoteSource { client, path, len })
@@ -52,7 +53,7 @@ impl RemoteSource {
                 .try_collect::<Vec<_>>()
                 .await
         })?;
-        fetched.map_err(|e| storage_error(self.path.as_ref(), e))
+        fetched.map_err(|e| self.client.failed(self.path.as_ref(), e))
     }
 }
 

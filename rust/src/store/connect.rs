@@ -1,0 +1,164 @@
+//! Reaching a remote store: the builder of its kind, patience, and who asks.
+//!
+//! The options come from `indextables.storage.connection`, which gives the same ones to the client
+//! of the log, so that both always agree.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::memory::InMemory;
+use object_store::{BackoffConfig, ObjectStore, ObjectStoreScheme, RetryConfig};
+use url::Url;
+
+use super::Counters;
+use super::credentials::{Provider, aws, azure, google};
+use super::runtime::PerProcess;
+use crate::error::{EngineError, Result};
+
+const REDACTED: &str = "***REDACTED***";
+/// Option keys whose values no message may show.
+const SECRET: [&str; 7] =
+    ["access_key_id", "secret", "account_key", "token", "sas", "service_account_key", "proxy"];
+
+/// How to reach an object store; connections are made again after a fork.
+pub(super) struct Client {
+    pub(super) url: Url,
+    options: HashMap<String, String>,
+    pub(super) upload: UploadPlan,
+    connection: PerProcess<Arc<dyn ObjectStore>>,
+    pub(super) counters: Counters,
+}
+
+/// From which size on, in parts of which size, and how many at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UploadPlan {
+    pub threshold: u64,
+    pub part: u64,
+    pub concurrency: usize,
+}
+
+impl Client {
+    pub(super) fn new(url: Url, options: HashMap<String, String>) -> Result<Client> {
+        let number = |key: &str, default: u64| match options.get(key) {
+            None => Ok(default),
+            Some(text) => text
+                .parse::<u64>()
+                .map_err(|_| EngineError::bad_option(key, text, "allowed is a whole number")),
+        };
+        let upload = UploadPlan {
+            threshold: number("upload_threshold_bytes", 16 << 20)?,
+            part: number("upload_part_bytes", 16 << 20)?.max(5 << 20),
+            concurrency: number("upload_concurrency", 4)?.max(1) as usize,
+        };
+        let (connection, counters) = (PerProcess::new(), Counters::default());
+        Ok(Client { url, options, upload, connection, counters })
+    }
+
+    pub(super) fn connect(&self) -> Result<Arc<dyn ObjectStore>> {
+        self.connection.get(|| self.build().map_err(|e| self.failed(self.url.as_str(), e)))
+    }
+
+    fn build(&self) -> object_store::Result<Arc<dyn ObjectStore>> {
+        // settings by name, each builder having its own type of names
+        macro_rules! built {
+            ($builder:ty, $credential:expr) => {{
+                let mut builder =
+                    <$builder>::new().with_url(self.url.as_str()).with_retry(self.retry());
+                for (key, value) in &self.options {
+                    if let Ok(key) = key.parse() {
+                        builder = builder.with_config(key, value);
+                    }
+                }
+                if let Some(spec) = self.options.get("credentials_provider") {
+                    builder = builder.with_credentials(Arc::new(Provider::new(spec, $credential)));
+                }
+                Ok(Arc::new(builder.build()?))
+            }};
+        }
+        match ObjectStoreScheme::parse(&self.url)?.0 {
+            ObjectStoreScheme::Memory => Ok(shared_memory()),
+            ObjectStoreScheme::AmazonS3 => built!(AmazonS3Builder, aws),
+            ObjectStoreScheme::MicrosoftAzure => built!(MicrosoftAzureBuilder, azure),
+            ObjectStoreScheme::GoogleCloudStorage => built!(GoogleCloudStorageBuilder, google),
+            _ => object_store::parse_url_opts(&self.url, &self.options).map(|(s, _)| Arc::from(s)),
+        }
+    }
+
+    /// Throttling and lost connections are waited out; a refused condition never is.
+    fn retry(&self) -> RetryConfig {
+        let number = |key: &str, default: u64| {
+            self.options.get(key).and_then(|text| text.parse().ok()).unwrap_or(default)
+        };
+        RetryConfig {
+            backoff: BackoffConfig {
+                init_backoff: Duration::from_millis(number("retry_first_pause_ms", 100)),
+                max_backoff: Duration::from_millis(number("retry_longest_pause_ms", 5_000)),
+                base: 2.0,
+            },
+            max_retries: number("retry_max", 6) as usize,
+            retry_timeout: Duration::from_secs(number("retry_seconds", 120)),
+        }
+    }
+
+    /// The error of a request, without the secrets a server may have echoed.
+    pub(super) fn failed(&self, path: &str, error: object_store::Error) -> EngineError {
+        let path = path.to_owned();
+        match error {
+            object_store::Error::NotFound { .. } => EngineError::Missing { path },
+            object_store::Error::AlreadyExists { .. } => EngineError::Exists { path },
+            object_store::Error::Generic { source, .. } if source.is::<EngineError>() => {
+                source.downcast_ref::<EngineError>().map_or_else(
+                    || EngineError::internal("an error lost its type"),
+                    EngineError::clone,
+                )
+            }
+            other => EngineError::Storage { path, detail: self.strike(other.to_string()) },
+        }
+    }
+
+    fn strike(&self, mut text: String) -> String {
+        for (key, value) in &self.options {
+            if !value.is_empty() && SECRET.iter().any(|word| key.contains(word)) {
+                text = text.replace(value, REDACTED);
+            }
+        }
+        text
+    }
+}
+
+/// All `memory:` stores of a process are one, so that a writer and a reader meet.
+fn shared_memory() -> Arc<dyn ObjectStore> {
+    static MEMORY: LazyLock<Arc<InMemory>> = LazyLock::new(|| Arc::new(InMemory::new()));
+    MEMORY.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(options: &[(&str, &str)]) -> Result<Client> {
+        let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Client::new(Url::parse("s3://b/t").map_err(EngineError::internal)?, options)
+    }
+
+    #[test]
+    fn secrets_are_struck_out_of_messages() -> Result<()> {
+        let client = client(&[("aws_secret_access_key", "hush"), ("aws_region", "r")])?;
+        let error = object_store::Error::Generic { store: "S3", source: "hush in r".into() };
+        let shown = client.failed("p", error).to_string();
+        assert!(!shown.contains("hush") && shown.contains("in r"), "{shown}");
+        Ok(())
+    }
+
+    #[test]
+    fn parts_are_never_smaller_than_stores_take_them() -> Result<()> {
+        let plan = client(&[("upload_part_bytes", "1"), ("upload_concurrency", "0")])?.upload;
+        assert_eq!((plan.part, plan.concurrency), (5 << 20, 1));
+        assert!(client(&[("upload_part_bytes", "x")]).is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+"""A proxy between the product and a real server: it counts requests and breaks some of them."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+# what to do with a request: pass it on; refuse it for now; break the connection before or after
+# the server has done the work
+PASS, SLOW_DOWN, CUT_BEFORE, CUT_AFTER, DENY = "pass", "slow", "cut before", "cut after", "deny"
+_ERROR = b"<?xml version='1.0'?><Error><Code>%s</Code><Message>planted</Message></Error>"
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    headers: dict[str, str]
+
+
+class Proxy:
+    """Forwards to a port of this machine; `rule` decides about each request."""
+
+    def __init__(self, port: int) -> None:
+        self.requests: list[Request] = []
+        self.rule: Callable[[Request], str] = lambda _: PASS
+        self.delay_seconds = 0.0
+        self._lock = threading.Lock()
+        self.port = port
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.proxy = self
+        self._server.daemon_threads = True
+        self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def asked(self, method: str, part: str = "") -> list[Request]:
+        return [r for r in self.requests if r.method == method and part in r.path]
+
+    def decide(self, request: Request) -> str:
+        with self._lock:
+            self.requests.append(request)
+            return self.rule(request)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def forward(self):
+        proxy = self.server.proxy
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        action = proxy.decide(Request(self.command, self.path, dict(self.headers)))
+        time.sleep(proxy.delay_seconds)
+        if action in (SLOW_DOWN, DENY):
+            status, code = (503, b"SlowDown") if action == SLOW_DOWN else (403, b"AccessDenied")
+            self.answer(status, [], _ERROR % code)
+            return
+        if action != CUT_BEFORE:
+            status, headers, content = self.ask(proxy.port, body)
+        if action in (CUT_BEFORE, CUT_AFTER):
+            self.close_connection = True
+            self.connection.close()
+            return
+        self.answer(status, headers, content)
+
+    def ask(self, port, body):
+        upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in self.headers.items():
+            upstream.putheader(name, value)
+        upstream.endheaders(body)
+        answer = upstream.getresponse()
+        content = answer.read()
+        upstream.close()
+        return answer.status, answer.getheaders(), content
+
+    def answer(self, status, headers, content):
+        self.send_response_only(status)
+        for name, value in headers:
+            if name.lower() not in ("transfer-encoding", "connection", "content-length"):
+                self.send_header(name, value)
+        length = dict(headers).get("Content-Length") if self.command == "HEAD" else None
+        if status != 204:
+            self.send_header("Content-Length", length or str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = forward  # noqa: N815
+
+
+def times(count: int, action: str, method: str = "", part: str = "") -> Callable[[Request], str]:
+    """A rule that does something to the first few requests of a kind."""
+    left = [count]
+
+    def rule(request: Request) -> str:
+        if left[0] and request.method.startswith(method) and part in request.path:
+            left[0] -= 1
+            return action
+        return PASS
+
+    return rule
