@@ -7,8 +7,9 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 import net.razorvine.pickle.Pickler
+import org.apache.hadoop.conf.Configuration
 
-import org.apache.spark.SparkEnv
+import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.execution.python.PythonPlannerRunner
@@ -65,10 +66,26 @@ object Rpc {
   private val sparkKeys = Seq("spark.sql.session.timeZone", "spark.sql.ansi.enabled",
     "spark.sql.caseSensitive", "spark.sql.sources.partitionOverwriteMode", "spark.default.parallelism")
 
+  private def isFileSystem(key: String): Boolean =
+    key.startsWith("fs.s3a.") || key.startsWith("fs.azure.") || key.startsWith("fs.gs.")
+
+  /** What is set for Hadoop's object stores, apart from the defaults Hadoop comes with. */
+  private def fileSystems(conf: Configuration, node: ObjectNode): Unit =
+    conf.forEach { e =>
+      if (isFileSystem(e.getKey)) {
+        val sources = conf.getPropertySources(e.getKey)
+        if (sources == null || sources.lastOption.exists(_ != "core-default.xml"))
+          node.put("spark.hadoop." + e.getKey, conf.get(e.getKey))
+      }
+    }
+
   private def sessionConf(): ObjectNode = {
     val conf = SQLConf.get
     val node = json()
-    conf.getAllConfs.foreach { case (k, v) => if (k.startsWith(Names.Keys)) node.put(k, v) }
+    SparkContext.getActive.foreach(c => fileSystems(c.hadoopConfiguration, node))
+    conf.getAllConfs.foreach { case (k, v) =>
+      if (k.startsWith(Names.Keys) || isFileSystem(k.stripPrefix("spark.hadoop."))) node.put(k, v)
+    }
     sparkKeys.foreach(k => if (conf.contains(k)) node.put(k, conf.getConfString(k)))
     Option(SparkEnv.get).foreach(e => node.put("spark.master", e.conf.get("spark.master", "")))
     node

@@ -14,6 +14,7 @@ from indextables.errors import TableNotFoundError
 from indextables.log import Log, Snapshot, open_log
 from indextables.plan.columns import Columns, describe_columns, file_mappings
 from indextables.storage import Store, open_store
+from indextables.storage.address import parse_address
 
 if TYPE_CHECKING:
     from indextables.config.settings import Settings
@@ -23,7 +24,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 _MOST = 64
 _counts = {True: 0, False: 0}
-_logs: OrderedDict[tuple[str, ...], Log] = OrderedDict()
+_logs: OrderedDict[tuple[object, ...], Log] = OrderedDict()
 _columns: OrderedDict[tuple[str, int], Columns] = OrderedDict()
 
 
@@ -65,12 +66,13 @@ def log_of(request: Request) -> Log:
 
 def log_at(path: str, settings: Settings) -> Log:
     """The log of the table at a path, opened once for the same access and log settings."""
+    # values, not their texts: secrets are equal or not, but all look the same
     shaping = [
-        f"{option.key}={settings.get(option)}"
+        (option.key, settings.get(option))
         for option in (*storage_keys.OPTIONS, *log_keys.OPTIONS)
         if settings.is_set(option)
     ]
-    key = (path, *shaping)
+    key = (path, *shaping, *sorted(settings.hadoop.items()))
     found = _logs.get(key)
     _counts[found is not None] += 1
     if found is None:
@@ -86,7 +88,7 @@ def all_logs() -> list[Log]:
 
 def invalidate(path: str | None) -> tuple[int, int]:
     """Forget held logs, of one table or all; how often they were hit and missed before."""
-    url = None if path is None else open_store(path).url
+    url = None if path is None else parse_address(path).url
     for log in all_logs():
         if url in (None, log.store.url):
             log.invalidate()

@@ -37,6 +37,7 @@ _ROLES = (
     "aws_container_credentials_full_uri",
     "aws_container_authorization_token_file",
 )
+_GENERAL = ("s3.amazonaws.com", "https://s3.amazonaws.com")
 _ADDRESS = re.compile(r"^(\d+\.\d+\.\d+\.\d+|\[.*\]|localhost)$")
 
 
@@ -68,7 +69,7 @@ def _place(
     """Endpoint, and whether the bucket goes into the host or into the path."""
     endpoint = (
         settings.get(keys.S3_ENDPOINT)
-        or hadoop.text("endpoint")
+        or _named(hadoop.text("endpoint"))
         or environ.get("AWS_ENDPOINT_URL_S3")
         or environ.get("AWS_ENDPOINT_URL")
         or environ.get("AWS_ENDPOINT")
@@ -96,6 +97,11 @@ def _place(
         "aws_endpoint_url_s3": f"{scheme}://{host}",
         "aws_virtual_hosted_style_request": "false",
     }
+
+
+def _named(endpoint: str | None) -> str | None:
+    """Spark sets Amazon's general endpoint by itself: it says nothing about the region."""
+    return None if endpoint in _GENERAL else endpoint
 
 
 def _credentials(

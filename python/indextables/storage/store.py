@@ -32,6 +32,8 @@ from indextables.storage.redaction import strike
 # absolute, with a scheme, with empty, `.` or `..` parts, with control characters
 _LEAVING = re.compile(r"^/|^[A-Za-z][A-Za-z0-9+.-]*:/|(^|/)\.{1,2}(/|$)|//|[\x00-\x1f]")
 _LIST_CHUNK = 1000
+# an error of a credentials provider, which comes back through obstore as text
+_OWN = re.compile(r"\[STORAGE_CREDENTIALS\] no credentials for `[^`]*`: (.*?); hint: ")
 _REFUSALS = (InvalidPathError, NotSupportedError, PermissionDeniedError, UnauthenticatedError)
 
 # `Store.list` hides the builtin inside the class
@@ -263,7 +265,11 @@ class Store:
 
     def _failed(self, what: str, path: str, cause: Exception) -> IndexTablesError:
         detail = strike(str(cause).split("\n", 1)[0], self._secrets)
-        failure = error("STORAGE_FAILED", path=self._full(path), detail=f"{what}: {detail}")
+        if isinstance(cause, UnauthenticatedError):
+            own = _OWN.search(detail)
+            failure = error("STORAGE_CREDENTIALS", url=self.url, detail=own[1] if own else detail)
+        else:
+            failure = error("STORAGE_FAILED", path=self._full(path), detail=f"{what}: {detail}")
         # the store answered, and said no: the request was not carried out
         failure.context["refused"] = isinstance(cause, _REFUSALS)
         return failure
