@@ -50,6 +50,9 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
     )
     if not dry_run:
         reader.store.delete(cleaned.paths)
+        for version in gone.states:
+            # an empty folder left on a local disk would look like a state
+            reader.store.remove_empty(f"{names.FOLDER}/{names.state_name(version)}")
     return cleaned
 
 

@@ -26,6 +26,10 @@ def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
     checkpoints = sum(old < version for old in inventory.bases)
     if not dry_run:
         table.store.delete(paths)
+        for old in inventory.states:
+            if old < version:
+                # an empty folder left on a local disk would look like a state
+                table.store.remove_empty(f"{names.FOLDER}/{names.state_name(old)}")
         table.log.invalidate()
     what = f"{versions} versions and their checkpoints"
     return [

@@ -6,6 +6,7 @@ root. Everything above this module sees `StorageError` only, with the path in it
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -247,6 +248,12 @@ class Store:
                 continue
             except (BaseError, OSError) as cause:
                 raise self._failed("delete", path, cause) from self._struck(cause)
+
+    def remove_empty(self, folder: str) -> None:
+        """Remove a local folder that deletions have emptied; object stores have no folders."""
+        if not self.is_remote and isinstance(self._reading(), LocalStore):
+            with contextlib.suppress(OSError):
+                os.rmdir(os.path.join(self._folder, check_path(folder)))  # noqa: PTH106, PTH118
 
     def _reading(self) -> ObjectStore | None:
         """The backend, or None while the local folder does not exist."""
