@@ -9,8 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import build
 import maturin
+
+import build
 
 _ROOT = Path(__file__).resolve().parents[1]
 _JAR = _ROOT / "python" / "indextables" / "jars" / "indextables-hooks.jar"

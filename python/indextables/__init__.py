@@ -6,13 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from indextables.spark.session import configure
+    from indextables.local import open  # noqa: A004
+    from indextables.spark.session import configure, spark_conf
+    from indextables.table import IndexTable
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "configure"]
+__all__ = ["IndexTable", "__version__", "configure", "open", "spark_conf"]
 
 # public names and where they live; imported on first use, so that `import indextables` stays light
-_LAZY = {"configure": "indextables.spark.session"}
+_LAZY = {
+    "IndexTable": "indextables.table",
+    "configure": "indextables.spark.session",
+    "open": "indextables.local",
+    "spark_conf": "indextables.spark.session",
+}
 
 
 def __getattr__(name: str) -> Any:

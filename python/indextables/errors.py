@@ -135,6 +135,12 @@ CODES: dict[str, Code] = {
         "try again, or raise spark.indextables.transaction.retry.maxAttempts",
         "40001",
     ),
+    "COLUMN_UNKNOWN": Code(
+        InvalidError,
+        "no such column: {columns}; the table has {available}",
+        "correct the names; they are case-sensitive here",
+        "42703",
+    ),
     "COMMIT_UNKNOWN": Code(
         CommitUnknownError,
         "the store did not say whether version {version} of `{path}` was written",
@@ -146,6 +152,12 @@ CODES: dict[str, Code] = {
         "`{path}` is no companion index",
         "table roots belong to tables made by BUILD INDEXTABLES COMPANION",
         "55000",
+    ),
+    "CONDITION_NOT_EXACT": Code(
+        UnsupportedError,
+        "the index alone cannot answer this condition",
+        "ask through Spark, which checks the rest, or test whole values instead of parts of text",
+        "0A000",
     ),
     "CONFIG_BAD_VALUE": Code(
         ConfigError,

@@ -6,6 +6,7 @@ The same seed gives the same rows on every machine. All work is done on whole co
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -27,8 +28,8 @@ _NOUNS = (
 )  # fmt: skip
 _VERBS = ("opened", "closed", "renewed", "evicted", "merged", "queued", "resolved", "copied")
 
-Column = pa.Array | pa.ChunkedArray
-_Message = Callable[["_Words", int], list[Column | str]]
+Column: TypeAlias = pa.Array | pa.ChunkedArray
+_Message: TypeAlias = Callable[["_Words", int], list[Column | str]]
 
 
 class _Words:

@@ -102,6 +102,24 @@ class ReadSpec:
         return replace(self, output=pa.schema([*self.output, *more])) if more else self
 
 
+def sources_of(files: pa.Table, query_of: Sequence[int]) -> list[Source]:
+    """The splits of a plan, as tasks name them."""
+    wanted = ["path", "partitionValues", "footerStartOffset", "footerEndOffset", "deletionVector"]
+    sources = []
+    for row, query in zip(files.select(wanted).to_pylist(), query_of, strict=True):
+        start, end, vector = (row[key] for key in wanted[2:])
+        sources.append(
+            Source(
+                path=row["path"],
+                footer=None if start is None or end is None else (start, end),
+                partition_values=dict(row["partitionValues"] or ()),
+                vector=tuple(vector.values()) if vector else None,
+                query=query,
+            )
+        )
+    return sources
+
+
 def sort_keys(order: Order | None) -> list[dict[str, Any]]:
     """The engine's order as a list of keys."""
     if order is None:
@@ -153,7 +171,7 @@ def _partials(
     partials = [
         complete_partial(batch, plan, constants(spec, source))
         for source in sources
-        for batch in opened(spec, source).aggregate(  # type: ignore[attr-defined]
+        for batch in opened(spec, source).aggregate(
             spec.queries[source.query], plan.request, plan.engine_schema
         )
     ]

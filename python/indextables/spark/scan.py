@@ -16,7 +16,14 @@ from indextables.engine.split import Split
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate
 from indextables.expr.values import kind_of
-from indextables.ops.read import ReadSpec, Source, count_rows, put_in_order, read_table, sort_keys
+from indextables.ops.read import (
+    ReadSpec,
+    count_rows,
+    put_in_order,
+    read_table,
+    sort_keys,
+    sources_of,
+)
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.filters import plan_filters
 from indextables.plan.finals import CompletePlan, finish, plan_complete
@@ -111,7 +118,7 @@ def plan_tasks(request: Request) -> tuple[ReadTask, list[bytes]]:
 
 
 def _tasks(request: Request, table: OpenTable, scan: ScanPlan) -> list[bytes]:
-    sources = sources_of(scan)
+    sources = sources_of(scan.files, scan.query_of)
     groups = group_splits(
         scan.files.column("size").to_pylist(),
         _cores(request),
@@ -137,10 +144,13 @@ def _answer(request: Request, table: OpenTable, found: Planned) -> pa.Table:
     if found.complete is not None:
         partials = _partials_from_log(table, scan)
         return finish(
-            read_table(spec, sources_of(scan)) if partials is None else partials, found.complete
+            read_table(spec, sources_of(scan.files, scan.query_of))
+            if partials is None
+            else partials,
+            found.complete,
         )
     limit, offset = request.body.get("limit"), request.body.get("offset") or 0
-    rows = read_table(spec.with_sort_keys(), sources_of(scan))
+    rows = read_table(spec.with_sort_keys(), sources_of(scan.files, scan.query_of))
     if scan.order is not None and limit is not None:
         rows = put_in_order(rows, sort_keys(scan.order), limit).select(spec.output.names)
     if limit is not None:
@@ -261,7 +271,7 @@ def _is_local(request: Request, table: OpenTable, scan: ScanPlan) -> bool:
         scan,
         max_bytes=settings.get(keys.LOCAL_MAX_BYTES),
         max_rows=settings.get(keys.LOCAL_MAX_ROWS),
-        count=lambda: count_rows(_spec(table, scan), sources_of(scan)),
+        count=lambda: count_rows(_spec(table, scan), sources_of(scan.files, scan.query_of)),
     )
 
 
@@ -278,25 +288,6 @@ def _spec(table: OpenTable, scan: ScanPlan) -> ReadSpec:
         order=scan.order,
         batch_rows=table.settings.get(keys.BATCH_ROWS),
     )
-
-
-def sources_of(scan: ScanPlan) -> list[Source]:
-    """The splits of a plan, as tasks name them."""
-    wanted = ["path", "partitionValues", "footerStartOffset", "footerEndOffset", "deletionVector"]
-    files = scan.files.select(wanted).to_pylist()
-    sources = []
-    for row, query in zip(files, scan.query_of, strict=True):
-        start, end, vector = (row[key] for key in wanted[2:])
-        sources.append(
-            Source(
-                path=row["path"],
-                footer=None if start is None or end is None else (start, end),
-                partition_values=dict(row["partitionValues"] or ()),
-                vector=tuple(vector.values()) if vector else None,
-                query=query,
-            )
-        )
-    return sources
 
 
 def _metrics(found: ScanPlan) -> dict[str, int]:

@@ -1,0 +1,190 @@
+"""A table opened from plain Python, without Spark: look into it, search it, take rows as Arrow.
+
+For notebooks, small services and tools. What comes out is Arrow: `.to_pandas()` or
+`polars.from_arrow(...)` take it from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from indextables.config.settings import resolve
+from indextables.engine.query import parse_query
+from indextables.errors import error
+from indextables.expr.predicate import ALL_FIELDS, Predicate, Search
+from indextables.expr.values import kind_of
+from indextables.log import Snapshot, open_log
+from indextables.log.history import parse_timestamp
+from indextables.ops.read import PSEUDO, SCORE, ReadSpec, read_table, sources_of
+from indextables.plan.columns import Columns, describe_columns, file_mappings
+from indextables.plan.filters import plan_filters
+from indextables.plan.prune import prune_splits
+from indextables.plan.queries import split_queries
+from indextables.sql.where import parse_where
+from indextables.storage import open_store
+
+
+class Table:
+    """A table at one version. Nothing in it changes; open it again to see newer commits."""
+
+    def __init__(
+        self, path: str, version: int | None, timestamp: str | None, options: Mapping[str, str]
+    ) -> None:
+        given = resolve(options)
+        self._log = open_log(open_store(path, given), given)
+        moment = None if timestamp is None else parse_timestamp(timestamp)
+        self._snapshot: Snapshot = self._log.snapshot(version, moment)
+        self._settings = resolve(options, table=self._snapshot.metadata.configuration)
+
+    def __repr__(self) -> str:
+        return f"Table({self.path!r}, version={self.version})"
+
+    @property
+    def path(self) -> str:
+        """Where the table lies."""
+        return self._log.store.url
+
+    @property
+    def version(self) -> int:
+        """The version that was opened."""
+        return self._snapshot.version
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self._snapshot.schema.to_arrow_schema()
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The columns the table is partitioned by."""
+        return self._snapshot.partition_columns
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What the table remembers: indexing choices and table properties."""
+        return dict(self._snapshot.metadata.configuration)
+
+    @property
+    def num_files(self) -> int:
+        """How many splits are live."""
+        return self._snapshot.num_files
+
+    @property
+    def num_rows(self) -> int | None:
+        """How many rows there are; None when a split of another writer does not say."""
+        return self._snapshot.num_records
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all live splits."""
+        return self._snapshot.size_bytes
+
+    def files(self) -> pa.Table:
+        """The live splits: path, partition values, size, rows, bounds of columns."""
+        return self._snapshot.files()
+
+    def history(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """What happened to the table, newest first."""
+        return [asdict(entry) for entry in self._log.history(limit)]
+
+    def search(
+        self,
+        query: str,
+        columns: Sequence[str] | None = None,
+        limit: int = 10,
+        where: str | None = None,
+    ) -> pa.Table:
+        """The best rows for a search text, with their `_score`; `columns` of a row or all.
+
+        The text is searched in all text columns unless it names columns itself
+        (`message:timeout`). `where` narrows further, such as `level = 'ERROR'`.
+        """
+        predicates: list[Predicate] = [Search("any", ALL_FIELDS, query)]
+        if where:
+            predicates.append(parse_where(where, self._snapshot.schema))
+        wanted = self._wanted([*(columns or self.schema.names), SCORE])
+        found = self._read(predicates, wanted, limit=limit, order="score")
+        return found.sort_by([(SCORE, "descending")]).slice(0, limit)
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        limit: int | None = None,
+    ) -> pa.Table:
+        """Rows, all or those a condition holds for."""
+        predicates = [parse_where(where, self._snapshot.schema)] if where else []
+        found = self._read(predicates, self._wanted(columns or self.schema.names), limit=limit)
+        return found if limit is None else found.slice(0, limit)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        snapshot = self._snapshot
+        return describe_columns(
+            snapshot.schema,
+            snapshot.partition_columns,
+            snapshot.metadata.configuration,
+            snapshot.registry.values() or file_mappings(snapshot.files()),
+        )
+
+    def _wanted(self, names: Sequence[str]) -> pa.Schema:
+        schema = self.schema
+        unknown = [name for name in names if name not in PSEUDO and name not in schema.names]
+        if unknown:
+            raise error(
+                "COLUMN_UNKNOWN", columns=", ".join(unknown), available=", ".join(schema.names)
+            )
+        types = {**PSEUDO, **{field.name: field.type for field in schema}}
+        return pa.schema([pa.field(name, types[name]) for name in names])
+
+    def _read(
+        self,
+        predicates: list[Predicate],
+        output: pa.Schema,
+        limit: int | None = None,
+        order: str | None = None,
+    ) -> pa.Table:
+        snapshot, columns = self._snapshot, self._columns
+        filters = plan_filters(predicates, columns, 0, self._check, "UTC")
+        if not filters.exact:
+            raise error("CONDITION_NOT_EXACT")
+        names = snapshot.partition_columns
+        files, _ = prune_splits(snapshot.files(), filters.pruning, snapshot.schema, names, columns)
+        queries, query_of = split_queries(filters, files, columns)
+        spec = ReadSpec(
+            place=self._log.store.native(),
+            settings=self._settings,
+            table_schema=snapshot.metadata.schema_string,
+            partition_columns=names,
+            output=output,
+            queries=tuple(queries),
+            limit=limit,
+            order=order,
+        )
+        return read_table(spec, sources_of(files, query_of))
+
+    def _check(self, text: str, defaults: list[str]) -> object:
+        fields = [
+            {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
+            for c in self._columns.searchable
+        ]
+        return parse_query(text, fields, defaults)
+
+
+def open(  # noqa: A001 (indextables.open reads well, and hides nothing outside this module)
+    path: str,
+    version: int | None = None,
+    timestamp: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Table:
+    """Open a table without Spark, at its newest version or an older one.
+
+    `timestamp` is ISO text or epoch seconds or milliseconds; `options` are configuration keys, such
+    as credentials.
+    """
+    return Table(path, version, timestamp, options or {})

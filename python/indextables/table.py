@@ -1,0 +1,143 @@
+"""`IndexTable`: a table in the hands of a Python program with a Spark session.
+
+Every method says what the SQL command of the same name says, and runs it, so that there is one way
+to do a thing and one place where it is described (docs/sql.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from indextables.errors import TableExistsError, TableNotFoundError, error
+from indextables.spark.functions import indexqueryall
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+FORMAT = "indextables"
+
+
+def _quoted(path: str) -> str:
+    return "'" + path.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+class IndexTable:
+    """A table by path or by name.
+
+    >>> IndexTable.forPath(spark, "/tmp/events").search("timeout").show()  # doctest: +SKIP
+    """
+
+    def __init__(self, spark: SparkSession, path: str, name: str | None = None) -> None:
+        self._spark = spark
+        self.path = path
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"IndexTable({self.name or self.path!r})"
+
+    @classmethod
+    def forPath(cls, spark: SparkSession, path: str) -> IndexTable:  # noqa: N802
+        """The table in a folder."""
+        if not cls.isIndexTable(spark, path):
+            raise error("TABLE_NOT_FOUND", path=path)
+        return cls(spark, path)
+
+    @classmethod
+    def forName(cls, spark: SparkSession, name: str) -> IndexTable:  # noqa: N802
+        """The table of this name in the catalog."""
+        rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+        facts = {row["col_name"]: row["data_type"] for row in rows}
+        location = facts.get("Location")
+        if str(facts.get("Provider", "")).lower() != FORMAT or not location:
+            raise error("TABLE_NOT_FOUND", path=name)
+        return cls(spark, location, name)
+
+    @classmethod
+    def isIndexTable(cls, spark: SparkSession, path: str) -> bool:  # noqa: ARG003, N802
+        """Whether there is a table in this folder."""
+        from indextables.local import open as open_local
+
+        try:
+            open_local(path)
+        except TableNotFoundError:
+            return False
+        return True
+
+    @classmethod
+    def create(
+        cls,
+        spark: SparkSession,
+        path: str,
+        schema: StructType,
+        partition_by: Sequence[str] = (),
+        **options: str,
+    ) -> IndexTable:
+        """An empty table; `options` are the writer's, such as `indexing.typemap.message`."""
+        if cls.isIndexTable(spark, path):
+            raise TableExistsError("TABLE_EXISTS", f"a table exists already at `{path}`")
+        empty = spark.createDataFrame([], schema)
+        writer = empty.write.format(FORMAT).options(**options)
+        writer.partitionBy(*partition_by).save(path)
+        return cls(spark, path)
+
+    def toDF(self, version: int | None = None) -> DataFrame:  # noqa: N802
+        """The rows, now or at a version."""
+        reader = self._spark.read.format(FORMAT)
+        if version is not None:
+            reader = reader.option("versionAsOf", str(version))
+        return reader.load(self.path)
+
+    def search(
+        self, query: str, columns: Sequence[str] | None = None, limit: int = 10
+    ) -> DataFrame:
+        """The best rows for a search text, best first, with `_score` and `_snippet`."""
+        found = self.toDF().where(indexqueryall(query))
+        shown = list(columns or found.columns)
+        ranked = found.select(*shown, "_score", "_snippet")
+        return ranked.orderBy("_score", ascending=False).limit(limit)
+
+    def history(self, limit: int | None = None) -> DataFrame:
+        """What happened to the table, newest first."""
+        tail = "" if limit is None else f" LIMIT {limit}"
+        return self._command(f"DESCRIBE INDEXTABLES HISTORY {_quoted(self.path)}{tail}")
+
+    def detail(self) -> DataFrame:
+        """One row of facts: version, files, rows, bytes, partitions, properties."""
+        return self._command(f"DESCRIBE INDEXTABLES DETAIL {_quoted(self.path)}")
+
+    def mergeSplits(self, where: str | None = None, target_size: str | None = None) -> DataFrame:  # noqa: N802
+        """Merge small splits into larger ones."""
+        text = f"MERGE SPLITS {_quoted(self.path)}"
+        text += f" WHERE {where}" if where else ""
+        text += f" TARGET SIZE {target_size}" if target_size else ""
+        return self._command(text)
+
+    def purge(self, older_than_hours: int = 168, *, dry_run: bool = False) -> DataFrame:
+        """Delete files no retained version needs."""
+        text = f"PURGE INDEXTABLE {_quoted(self.path)} OLDER THAN {older_than_hours} HOURS"
+        return self._command(text + (" DRY RUN" if dry_run else ""))
+
+    def checkpoint(self) -> DataFrame:
+        """Write the state of the table anew, compact."""
+        return self._command(f"CHECKPOINT INDEXTABLES {_quoted(self.path)}")
+
+    def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802
+        """Make a new version that equals an old one."""
+        return self._command(f"RESTORE INDEXTABLES {_quoted(self.path)} TO VERSION AS OF {version}")
+
+    def restoreToTimestamp(self, timestamp: str) -> DataFrame:  # noqa: N802
+        """Make a new version that equals the table at a time."""
+        return self._command(
+            f"RESTORE INDEXTABLES {_quoted(self.path)} TO TIMESTAMP AS OF {_quoted(timestamp)}"
+        )
+
+    def files(self) -> Any:
+        """The live splits as an Arrow table."""
+        from indextables.local import open as open_local
+
+        return open_local(self.path).files()
+
+    def _command(self, text: str) -> DataFrame:
+        return self._spark.sql(text)

@@ -1,0 +1,70 @@
+"""`indextables.open`: a table without Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import indextables
+from indextables.errors import IndexTablesError, QuerySyntaxError, TableNotFoundError
+
+
+@pytest.fixture(scope="module")
+def logs(fixtures: Path) -> Path:
+    return fixtures / "indextables-0.5.5" / "logs_small"
+
+
+@pytest.fixture(scope="module")
+def expected(logs: Path) -> pa.Table:
+    return pq.read_table(logs / "expected.parquet").sort_by("id")
+
+
+def test_open_tells_what_the_table_is(logs: Path, expected: pa.Table):
+    table = indextables.open(str(logs / "table"))
+    assert table.version == 1
+    assert table.num_rows == expected.num_rows
+    assert table.num_files == table.files().num_rows == 2
+    assert set(table.schema.names) == set(expected.schema.names)
+    assert [entry["version"] for entry in table.history()] == [1, 0]
+
+
+def test_open_reads_an_older_version(logs: Path):
+    assert indextables.open(str(logs / "table"), version=0).num_rows == 0
+
+
+def test_scan_returns_exactly_the_rows(logs: Path, expected: pa.Table):
+    found = indextables.open(str(logs / "table")).scan(expected.schema.names).sort_by("id")
+    assert found.to_pylist() == expected.to_pylist()
+
+
+def test_scan_with_a_condition_returns_what_it_holds_for(logs: Path, expected: pa.Table):
+    found = indextables.open(str(logs / "table")).scan(["id"], where="level = 'ERROR' AND id < 500")
+    wanted = expected.filter((pc.field("level") == "ERROR") & (pc.field("id") < 500))
+    assert sorted(found["id"].to_pylist()) == wanted["id"].to_pylist()
+
+
+def test_search_returns_the_best_rows_first(logs: Path):
+    found = indextables.open(str(logs / "table")).search("message:error", ["message"], limit=5)
+    scores = found["_score"].to_pylist()
+    assert scores == sorted(scores, reverse=True)
+    assert len(scores) == 5
+    assert all("error" in text for text in found["message"].to_pylist())
+
+
+def test_open_says_when_there_is_no_table(tmp_path: Path):
+    with pytest.raises(TableNotFoundError, match="TABLE_NOT_FOUND"):
+        indextables.open(str(tmp_path))
+
+
+def test_search_points_at_the_error_in_the_text(logs: Path):
+    with pytest.raises(QuerySyntaxError, match="position 8"):
+        indextables.open(str(logs / "table")).search("message:(a")
+
+
+def test_an_unknown_column_is_named(logs: Path):
+    with pytest.raises(IndexTablesError, match="COLUMN_UNKNOWN.*nope"):
+        indextables.open(str(logs / "table")).scan(["nope"])
