@@ -117,6 +117,12 @@ CODES: dict[str, Code] = {
         "cast the column to a wider type first",
         "22003",
     ),
+    "COLUMN_UNKNOWN": Code(
+        InvalidError,
+        "no such column: {columns}; the table has {available}",
+        "correct the names; they are case-sensitive here",
+        "42703",
+    ),
     "COMMAND_UNSUPPORTED": Code(
         UnsupportedError,
         "`{command}` is not available in this version",
@@ -134,12 +140,6 @@ CODES: dict[str, Code] = {
         "other writers were faster {attempts} times in a row on `{path}`",
         "try again, or raise spark.indextables.transaction.retry.maxAttempts",
         "40001",
-    ),
-    "COLUMN_UNKNOWN": Code(
-        InvalidError,
-        "no such column: {columns}; the table has {available}",
-        "correct the names; they are case-sensitive here",
-        "42703",
     ),
     "COMMIT_UNKNOWN": Code(
         CommitUnknownError,

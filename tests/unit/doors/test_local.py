@@ -66,5 +66,5 @@ def test_search_points_at_the_error_in_the_text(logs: Path):
 
 
 def test_an_unknown_column_is_named(logs: Path):
-    with pytest.raises(IndexTablesError, match="COLUMN_UNKNOWN.*nope"):
+    with pytest.raises(IndexTablesError, match=r"COLUMN_UNKNOWN.*nope"):
         indextables.open(str(logs / "table")).scan(["nope"])
