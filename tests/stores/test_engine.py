@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pyarrow as pa
@@ -16,8 +17,20 @@ from indextables.engine.store import open_store as open_native
 from indextables.engine.store import traffic
 from indextables.engine.writer import SplitWriter
 from indextables.errors import StorageError
+from indextables.log import AddFile, Operation, Transaction, open_log
+from indextables.model.types import parse_schema
 
 SCHEMA = pa.schema([("id", pa.int64()), ("level", pa.string()), ("message", pa.string())])
+TABLE_SCHEMA = json.dumps(
+    {
+        "type": "struct",
+        "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "level", "type": "string"},
+            {"name": "message", "type": "string"},
+        ],
+    }
+)
 FIELDS = [{"name": "message", "role": "text"}]
 
 
@@ -98,6 +111,40 @@ def test_a_path_is_refused_when_it_leaves_the_table(place, path):
     with pytest.raises(StorageError) as caught:
         writer.finish(native, path)
     assert caught.value.code == "STORAGE_BAD_PATH"
+
+
+def test_a_table_is_searched_and_aggregated_when_log_and_splits_lie_in_a_store(place):
+    """Everything between a commit and an answer, by the addresses the log itself gives."""
+    store = place.table()
+    log = open_log(store, place.settings)
+    log.create(parse_schema(TABLE_SCHEMA))
+    for number in range(3):
+        path = f"splits/{number}.split"
+        info = write(store, path, rows(number * 100, 100))
+        added = AddFile(
+            path,
+            {},
+            info.size,
+            1,
+            num_records=info.num_records,
+            footer_start_offset=info.footer_start,
+            footer_end_offset=info.footer_end,
+        )
+        log.commit(Transaction(Operation.APPEND, number, (added,)))
+    again = place.again(store)
+    files = open_log(again, place.settings).snapshot().files().to_pylist()
+    native = open_native(*again.native())
+    splits = [
+        Split(native, f["path"], (f["footerStartOffset"], f["footerEndOffset"]), schema=SCHEMA)
+        for f in files
+    ]
+    query = {"type": "token_term", "field": "message", "text": "timed"}
+    assert sum(split.count(query) for split in splits) == 60
+    request = {"group_by": [{"field": "level"}], "functions": [{"op": "count_star"}]}
+    wanted = pa.schema([("level", pa.string()), ("rows", pa.int64())])
+    partial = pa.concat_tables([split.aggregate(query, request, wanted) for split in splits])
+    total = partial.group_by("level").aggregate([("rows", "sum")]).sort_by("level")
+    assert total["rows_sum"].to_pylist() == [20, 20, 20]
 
 
 def incomplete_uploads(server):
