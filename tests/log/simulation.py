@@ -137,6 +137,9 @@ class SimulatedStore(Store):
                 self._fail(path)
             self._world.disk.pop(path, None)
 
+    def remove_empty(self, folder: str) -> None:
+        """There are no folders here."""
+
 
 class SimulatedClock(Clock):
     """The world's time; waiting is one more chance for others to run."""

@@ -40,7 +40,8 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
     found = retention.orphans(manifests, _referenced(reader, kept), policy, now_ms)
     if not dry_run and found:
         # a state written meanwhile may list what was listed by nobody
-        newer = [v for v in reader.listing().states if v not in files.states]
+        now = [v for v in reader.listing().states if v not in files.states]
+        newer = [version for version in now if reader.is_complete(version)]
         found = retention.orphans(manifests, _referenced(reader, [*kept, *newer]), policy, now_ms)
     cleaned = Cleaned(
         tuple(names.version_file(version) for version in gone.versions),

@@ -45,11 +45,28 @@ class Reader:
     def listing(self, after: int | None = None) -> Listing:
         """What file names say, from a version on, or all of it."""
         if after is None:
-            return names.parse_names(self.store.children(names.FOLDER))
+            return self._complete(names.parse_names(self.store.children(names.FOLDER)))
         first = f"{after:020d}"
         versions = self.store.children(names.FOLDER, first, "_")
         states = self.store.children(names.FOLDER, names.state_name(after - 1), "state-w")
-        return names.parse_names([*versions, *states])
+        return self._complete(names.parse_names([*versions, *states]))
+
+    def _complete(self, listing: Listing) -> Listing:
+        """The listing without newest states that are folders only: what a dead writer left.
+
+        States that version files cover need no look: reading falls back from them.
+        """
+        states = list(listing.states)
+        covered = max((*listing.versions[-1:], *listing.checkpoints[-1:]), default=-1)
+        while states and states[-1] > covered and not self.is_complete(states[-1]):
+            states.pop()
+        return replace(listing, states=tuple(states))
+
+    def is_complete(self, version: int) -> bool:
+        """Whether a state has its manifest, which is written last."""
+        path = names.state_file(version)
+        found = self.store.head(path) or self.store.head(path.removesuffix("avro") + "json")
+        return found is not None
 
     def commit(self, version: int) -> Commit | None:
         """One version file, or None when there is none."""
@@ -120,7 +137,7 @@ class Reader:
         """The snapshot at a version from the newest usable base; None: look further."""
         latest = listing.latest
         bases = [b for b in reversed(listing.bases) if b <= target]
-        if not bases or latest is None or target > latest:
+        if not bases or latest is None or not 0 <= target <= latest:
             if strict:
                 raise self.unavailable(target, listing)
             return None
@@ -236,7 +253,9 @@ class Reader:
 
     def unavailable(self, version: int, listing: Listing) -> IndexTablesError:
         """The error for a version that cannot be read."""
-        runs = [f"{run.start} to {run.stop - 1}" for run in listing.readable]
+        whole = tuple(state for state in listing.states if self.is_complete(state))
+        readable = replace(listing, states=whole).readable
+        runs = [f"{run.start} to {run.stop - 1}" for run in readable]
         available = ", ".join(runs) or "none"
         return error(
             "VERSION_NOT_AVAILABLE", version=version, path=self.store.url, available=available

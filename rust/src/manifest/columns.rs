@@ -23,14 +23,39 @@ fn room<T>(values: &mut Vec<T>, more: f64) {
     values.reserve_exact((values.len() as f64 * more * 1.03) as usize + 16);
 }
 
-/// Which values are there; nothing is kept as long as all are.
+/// Which values are there; nothing is kept as long as all or none are.
 #[derive(Default)]
 pub struct Validity {
     length: usize,
+    /// Nulls from the start on, as long as nothing else came.
+    absent: usize,
     bits: Option<Vec<bool>>,
 }
 
 impl Validity {
+    /// Notes a null; true when the column may stay empty, because it never had a value.
+    #[inline]
+    fn skip(&mut self) -> bool {
+        let empty = self.bits.is_none() && self.absent == self.length;
+        if empty {
+            self.absent += 1;
+            self.length += 1;
+        } else {
+            self.push(false);
+        }
+        empty
+    }
+
+    /// Ends a run of nulls from the start: how many values a column has to catch up with.
+    #[inline]
+    fn begin(&mut self) -> usize {
+        if self.absent == 0 {
+            return 0;
+        }
+        self.bits = Some(vec![false; self.absent]);
+        std::mem::take(&mut self.absent)
+    }
+
     #[inline]
     pub fn push(&mut self, valid: bool) {
         match &mut self.bits {
@@ -43,6 +68,11 @@ impl Validity {
             None => {}
         }
         self.length += 1;
+    }
+
+    /// The number of rows, if all of them are null.
+    fn all_null(&self) -> Option<usize> {
+        (self.length > 0 && self.absent == self.length).then_some(self.length)
     }
 
     fn finish(self) -> Option<NullBuffer> {
@@ -60,9 +90,17 @@ pub struct Texts {
 impl Texts {
     #[inline]
     pub fn push(&mut self, value: Option<&[u8]>) -> Result<()> {
-        self.bytes.extend_from_slice(value.unwrap_or_default());
+        let Some(value) = value else {
+            if !self.validity.skip() {
+                self.ends.0.push(self.bytes.len() as i32);
+            }
+            return Ok(());
+        };
+        let missed = self.validity.begin();
+        self.ends.0.extend(std::iter::repeat_n(0, missed));
+        self.bytes.extend_from_slice(value);
         self.ends.0.push(offset(self.bytes.len())?);
-        self.validity.push(value.is_some());
+        self.validity.push(true);
         Ok(())
     }
 
@@ -85,6 +123,9 @@ impl Texts {
 
     pub fn finish(self) -> Result<StringArray> {
         offset(self.bytes.len())?;
+        if let Some(rows) = self.validity.all_null() {
+            return Ok(StringArray::new_null(rows));
+        }
         let nulls = self.validity.finish();
         StringArray::try_new(self.ends.finish(), Buffer::from_vec(self.bytes), nulls)
             .map_err(invalid)
@@ -185,8 +226,16 @@ pub struct Longs {
 impl Longs {
     #[inline]
     pub fn push(&mut self, value: Option<i64>) {
-        self.values.push(value.unwrap_or_default());
-        self.validity.push(value.is_some());
+        let Some(value) = value else {
+            if !self.validity.skip() {
+                self.values.push(0);
+            }
+            return;
+        };
+        let missed = self.validity.begin();
+        self.values.extend(std::iter::repeat_n(0, missed));
+        self.values.push(value);
+        self.validity.push(true);
     }
 
     pub fn reserve(&mut self, more: f64) {
@@ -194,10 +243,16 @@ impl Longs {
     }
 
     pub fn finish(self) -> ArrayRef {
+        if let Some(rows) = self.validity.all_null() {
+            return Arc::new(Int64Array::new_null(rows));
+        }
         Arc::new(Int64Array::new(self.values.into(), self.validity.finish()))
     }
 
     pub fn finish_narrow(self) -> Result<ArrayRef> {
+        if let Some(rows) = self.validity.all_null() {
+            return Ok(Arc::new(Int32Array::new_null(rows)));
+        }
         let values: Vec<i32> = self
             .values
             .into_iter()

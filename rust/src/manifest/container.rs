@@ -14,6 +14,8 @@ const CHECKSUM: &str = "indextables.crc32";
 const UNSEALED: &[u8] = b"00000000";
 const MAX_BLOCK: u64 = 1 << 30;
 
+type Zstd = zstd::bulk::Decompressor<'static>;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
     None,
@@ -82,13 +84,13 @@ impl Codec {
 
     /// Unpacks a block into a buffer that is used again and again: fresh memory costs more than
     /// the unpacking.
-    fn decompress(self, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn decompress(self, data: &[u8], out: &mut Vec<u8>, zstd: &mut Zstd) -> Result<()> {
         out.clear();
         match self {
             Self::None => out.extend_from_slice(data),
             Self::Deflate => read_bounded(flate2::read::DeflateDecoder::new(data), out)?,
             Self::Snappy => unsnap(data, out)?,
-            Self::Zstd(_) => unzstd(data, out)?,
+            Self::Zstd(_) => unzstd(data, out, zstd)?,
         }
         Ok(())
     }
@@ -120,12 +122,11 @@ fn unsnap(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-fn unzstd(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn unzstd(data: &[u8], out: &mut Vec<u8>, decoder: &mut Zstd) -> Result<()> {
     match zstd::zstd_safe::get_frame_content_size(data) {
         // a frame that says its size is unpacked at once; a lie about it fails
         Ok(Some(size)) if size <= MAX_BLOCK && size / 1000 <= data.len() as u64 => {
             out.reserve(size as usize);
-            let mut decoder = zstd::bulk::Decompressor::new().map_err(broken)?;
             decoder.decompress_to_buffer(data, out).map_err(broken)?;
             Ok(())
         }
@@ -179,9 +180,10 @@ impl<'a> Container<'a> {
     pub fn for_each_block(&self, mut each: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         let mut cursor = Cursor::new(self.body);
         let mut data = Vec::new();
+        let mut zstd = Zstd::new().map_err(broken)?;
         while cursor.remaining() > 0 {
             let (count, packed) = self.next_block(&mut cursor)?;
-            self.codec.decompress(packed, &mut data)?;
+            self.codec.decompress(packed, &mut data, &mut zstd)?;
             if count > data.len() {
                 return Err(broken(format!("{count} records cannot be in it")));
             }

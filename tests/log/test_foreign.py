@@ -1,0 +1,219 @@
+"""What other writers leave behind, form by form."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.log.tables import Table, add, paths
+
+from indextables.engine.manifests import encode_manifest
+from indextables.errors import CorruptError, ProtocolError
+from indextables.log import AddFile, Metadata, Protocol, codec, entries, names
+from indextables.log import operations as change
+from indextables.log.state import ManifestInfo, StateManifest
+from indextables.log.statefile import encode_state
+
+
+@pytest.fixture
+def table():
+    table = Table({"checkpoint.enabled": "false"}, ("n",))
+    table.append("a", partition={"n": "1"})
+    return table
+
+
+def put_state(table, listed, *, version=2, manifest_at=None, form="avro", **facts):
+    """A state as another writer may have made it: one manifest with the file `b`."""
+    rows = entries.from_adds([add("b", partition={"n": "2"})])
+    path = f"{names.FOLDER}/{manifest_at or listed}"
+    table.log.store.put(path, encode_manifest(rows, "zstd", 3))
+    state = StateManifest(version, 1, 1, 10, (ManifestInfo(listed, 1),), **facts)
+    data = encode_state(state, "zstd", 3)
+    name = names.state_file(version)
+    if form == "json":
+        from indextables.engine.manifests import decode_state_manifest
+
+        value = decode_state_manifest(data, name)
+        data = json.dumps({k: v for k, v in value.items() if k != "actions"}).encode()
+        name = name.removesuffix("avro") + "json"
+    table.log.store.put(name, data)
+
+
+FORMS = {
+    "shared": ("manifests/manifest-1.avro", None),
+    "normalised": (f"{names.state_name(1)}/manifest-1.avro", None),
+    "legacy": ("manifest-1.avro", f"{names.state_name(2)}/manifest-1.avro"),
+}
+
+
+@pytest.mark.parametrize("form", ["avro", "json"])
+@pytest.mark.parametrize("kind", FORMS)
+def test_a_manifest_is_found_however_its_path_is_written(table, kind, form):
+    listed, at = FORMS[kind]
+    put_state(table, listed, manifest_at=at, form=form)
+    log = table.reopen()
+    assert paths(log.snapshot()) == ["b"]
+    # a state of ours on top must still find it
+    log.commit(change.append(log.snapshot(), [add("c", partition={"n": "3"})]))
+    log.checkpoint()
+    fresh = table.reopen().snapshot()
+    assert fresh.base_version == 3
+    assert paths(fresh) == ["b", "c"]
+
+
+@pytest.mark.parametrize("prefix", ["", "docMappingSchema."])
+def test_a_registry_is_read_with_bare_and_prefixed_keys(table, prefix):
+    put_state(table, "manifests/m.avro", schema_registry={f"{prefix}abc": "[]"})
+    assert table.reopen().snapshot().registry["abc"] == "[]"
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_metadata_is_read_wrapped_and_bare(table, wrapped):
+    value = codec.encode_action(table.log.snapshot().metadata)
+    value["metaData"]["description"] = "theirs"
+    text = json.dumps(value if wrapped else value["metaData"])
+    put_state(table, "manifests/m.avro", metadata=text)
+    assert table.reopen().snapshot().metadata.description == "theirs"
+
+
+def test_metadata_comes_from_version_files_when_a_state_has_none(table):
+    put_state(table, "manifests/m.avro")
+    assert table.reopen().snapshot().metadata == table.log.snapshot(0).metadata
+
+
+def test_metadata_comes_from_an_older_state_when_version_files_are_gone(table):
+    text = json.dumps(codec.encode_action(table.log.snapshot().metadata))
+    put_state(table, "manifests/m.avro", version=2, metadata=text)
+    put_state(table, "manifests/m.avro", version=3)
+    table.log.store.delete(names.version_file(v) for v in range(2))
+    assert table.reopen().snapshot().version == 3
+
+
+def test_a_state_is_refused_by_name_when_its_number_is_wrong(table):
+    put_state(table, "manifests/m.avro")
+    store = table.log.store
+    store.put(names.state_file(3), store.get(names.state_file(2)))
+    store.delete(names.version_file(v) for v in range(2))
+    store.delete([names.state_file(2)])
+    with pytest.raises(CorruptError, match="state-v00000000000000000003"):
+        table.reopen().snapshot()
+
+
+@pytest.mark.parametrize("version", [6, 0, -1])
+def test_a_state_of_a_newer_protocol_is_refused(table, version):
+    put_state(table, "manifests/m.avro", protocol_version=version)
+    with pytest.raises(ProtocolError, match=str(version)):
+        table.reopen().snapshot()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"n": "1"}, {"n": "1"}),
+        ({"n": ""}, {"n": ""}),
+        ({"n": None}, {}),
+        ({}, {}),
+        (None, {}),
+        ({"n": "__HIVE_DEFAULT_PARTITION__"}, {}),
+    ],
+)
+def test_a_null_partition_is_null_in_every_spelling(table, values, expected):
+    line = {"path": "x.split", "partitionValues": values, "size": 1, "modificationTime": 1}
+    table.log.store.put(names.version_file(2), json.dumps({"add": line}).encode())
+    log = table.reopen()
+    row = next(r for r in log.snapshot().files().to_pylist() if r["path"] == "x.split")
+    assert dict(row["partitionValues"]) == expected
+    log.checkpoint()
+    row = next(r for r in table.reopen().snapshot().files().to_pylist() if r["path"] == "x.split")
+    assert dict(row["partitionValues"]) == expected
+
+
+def test_the_word_for_null_is_null_in_a_manifest_too(table):
+    bad = AddFile("splits/b.split", {"n": "__HIVE_DEFAULT_PARTITION__"}, 10, 1)
+    path = f"{names.FOLDER}/manifests/m.avro"
+    put_state(table, "manifests/m.avro")
+    table.log.store.put(path, encode_manifest(entries.from_adds([bad]), "none", 1))
+    assert table.reopen().snapshot().files()["partitionValues"].to_pylist() == [[]]
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "a/../../b", "a//b", "./a", "a\nb", ""])
+def test_a_path_that_leaves_the_table_is_refused_in_a_manifest(table, path):
+    put_state(table, "manifests/m.avro")
+    evil = entries.from_adds([AddFile(path, {}, 1, 1)])
+    table.log.store.put(f"{names.FOLDER}/manifests/m.avro", encode_manifest(evil, "zstd", 3))
+    with pytest.raises(CorruptError, match=r"m\.avro"):
+        table.reopen().snapshot().files()
+
+
+def test_a_table_without_a_protocol_is_of_the_first_kind(table):
+    lines = [a for a in table.log.reader.commit(0).actions if isinstance(a, Metadata)]
+    table.log.store.put(names.version_file(0), codec.encode_actions(lines))
+    assert table.reopen().snapshot().protocol == Protocol(1, 1)
+
+
+def test_later_lines_win_when_a_path_comes_twice(table):
+    log = table.log
+    here = log.snapshot()
+    other = AddFile("splits/a.split", {"n": "1"}, 99, 1, num_records=1)
+    log.store.put(names.version_file(2), codec.encode_actions([other]))
+    fresh = table.reopen()
+    assert fresh.snapshot().files()["size"].to_pylist() == [99]
+    fresh.checkpoint()
+    assert table.reopen().snapshot().files()["size"].to_pylist() == [99]
+    assert here.version == 1
+
+
+def test_additions_and_removals_are_taken_in_order(table):
+    lines = b"""{"remove":{"path":"splits/a.split"}}
+
+{"add":{"path":"splits/a.split","size":5,"modificationTime":1,"stats":null,"numRecords":null}}
+{"remove":{"path":"splits/zzz.split"}}
+{"somethingNew":{"a":1}}
+"""
+    table.log.store.put(names.version_file(2), b"\x01\x01" + codec.deflate(lines))
+    snapshot = table.reopen().snapshot()
+    assert snapshot.files()["size"].to_pylist() == [5]
+    assert snapshot.num_records is None
+
+
+def test_a_reader_looks_once_when_nothing_changed(table):
+    log = table.reopen()
+    log.snapshot().files()
+    log.store.counters.reset()
+    log.snapshot().files()
+    assert sum(log.store.counters.requests.values()) <= 2
+    assert log.store.counters.requests["get"] == 0
+
+
+def test_a_new_commit_is_seen_at_once_and_shared_manifests_are_not_read_again(table):
+    put_state(table, "manifests/m.avro")
+    log = table.reopen()
+    log.snapshot().files()
+    log.store.counters.reset()
+    other = table.reopen()
+    other.commit(change.append(other.snapshot(), [add("z", partition={"n": "9"})]))
+    assert paths(log.snapshot()) == ["b", "z"]
+    assert log.store.counters.requests["get"] == 1
+
+
+def test_a_reader_does_not_look_when_it_is_told_to_wait(table):
+    log = table.reopen(**{"transaction.cache.expirationSeconds": "60"})
+    assert log.snapshot().version == 1
+    table.append("b")
+    log.store.counters.reset()
+    assert log.snapshot().version == 1
+    assert not log.store.counters.requests
+    table.clock.now += 61_000
+    assert log.snapshot().version == 2
+    table.append("c")
+    log.invalidate()
+    assert log.snapshot().version == 3
+
+
+def test_nothing_is_remembered_when_the_cache_is_off(table):
+    put_state(table, "manifests/m.avro")
+    log = table.reopen(**{"transaction.cache.enabled": "false"})
+    log.snapshot().files()
+    log.store.counters.reset()
+    log.snapshot().files()
+    assert log.store.counters.requests["get"] >= 2
