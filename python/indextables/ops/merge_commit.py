@@ -58,8 +58,6 @@ def commit_batch(
     The answer is JSON: counts, problems, and the splits a later pass should not try again.
     """
     before = table.log.snapshot(read_version)
-    problems = [group.result["error"] for group in groups if "error" in group.result]
-    problems += [f"{path}: {why}" for group in groups for path, why in group.skipped.items()]
     useful = [group for group in groups if _is_useful(group, before)]
     kept, read = useful, before
     skips = _skips(table, before, groups)
@@ -77,7 +75,7 @@ def commit_batch(
     else:
         kept = []
     _discard(table, [group for group in groups if group not in kept])
-    return _outcome(before, groups, kept, problems)
+    return _outcome(before, groups, kept, len(useful) - len(kept))
 
 
 def _transaction(
@@ -180,8 +178,12 @@ def _outcome(
     before: Snapshot,
     groups: Sequence[MergedGroup],
     kept: Sequence[MergedGroup],
-    problems: Sequence[str],
+    changed: int,
 ) -> dict[str, Any]:
+    errors = [group.result["error"] for group in groups if "error" in group.result]
+    problems = [f"{path}: {why}" for group in groups for path, why in group.skipped.items()]
+    if changed:
+        problems.append(f"{changed} groups changed while they were merged and were left alone")
     merged = [path for group in kept for path in group.merged]
     # what failed or changed is not tried again by this command
     again = [path for group in groups if group not in kept for path in group.paths]
@@ -191,6 +193,7 @@ def _outcome(
         "files": len(merged),
         "bytes_before": pc.sum(touched(before, merged)["size"]).as_py() or 0,
         "bytes_after": sum(group.result["info"]["size"] for group in kept),
-        "problems": list(problems),
+        "problems": errors + problems,
+        "errors": errors,
         "left_alone": again,
     }

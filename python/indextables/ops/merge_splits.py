@@ -68,6 +68,7 @@ class _Totals:
     bytes_before: int = 0
     bytes_after: int = 0
     problems: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
 
 def run_merge(
@@ -123,8 +124,8 @@ def _merge_all(table: OpenTable, request: MergeRequest, context: Context, job: M
             left_alone.update(outcome["left_alone"])
         if request.max_groups is not None:
             break
-    if totals.batches and not totals.successful:
-        raise error("MERGE_FAILED", path=table.path, problem=totals.problems[0])
+    if totals.errors and not totals.successful:
+        raise error("MERGE_FAILED", path=table.path, problem=totals.errors[0])
     return totals
 
 
@@ -236,6 +237,7 @@ def _count(totals: _Totals, outcome: Mapping[str, Any]) -> None:
     totals.bytes_before += outcome["bytes_before"]
     totals.bytes_after += outcome["bytes_after"]
     totals.problems += outcome["problems"]
+    totals.errors += outcome["errors"]
     if outcome["groups"]:
         totals.successful += 1
     else:

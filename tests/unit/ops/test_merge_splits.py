@@ -160,6 +160,21 @@ def test_changed_source_is_never_lost_or_brought_back(table, kind):
     assert not [p for p in paths if p in {o.path for o in others}]
 
 
+def test_merge_whose_only_group_changed_is_no_failure(table):
+    adds = [table.put(name) for name in "ab"]
+    table.commit(*adds)
+
+    def merge(payload):
+        table.commit(RemoveFile(adds[0].path))
+        return _merged(payload)
+
+    table.door.merge = merge
+    metrics = _merge(table)["metrics"]
+    assert (metrics["status"], metrics["merged_files"]) == ("partial_success", 0)
+    assert "1 groups changed while they were merged" in metrics["message"]
+    assert table.paths() == [adds[1].path]
+
+
 def test_step_results_are_reused_when_the_door_runs_again(table):
     """A door in another process starts the operation anew after every task."""
     table.commit(table.put("a"), table.put("b"))
