@@ -14,6 +14,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectResolutionRule(_ => UseV2)
       extensions.injectResolutionRule(_ => OpenViews)
       extensions.injectResolutionRule(_ => ResolveSearch)
+      extensions.injectOptimizerRule(_ => MakePushable)
       extensions.injectPlannerStrategy(_ => LocalAnswers)
       Search.Operators.foreach { operator =>
         function(extensions, operator, Search.function(operator, all = false))

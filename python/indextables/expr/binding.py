@@ -56,6 +56,7 @@ from indextables.model.types import Array, DataType, Struct
 # a column with its type and the types it is cast to, innermost first
 Subject = tuple[Path, DataType, tuple[DataType, ...]]
 UTC_NAMES = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "+00:00"})
+_LONGEST_PATTERN = 256
 _FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -164,6 +165,8 @@ def _compare(node: Compare, scope: Scope) -> Predicate:
     op, left, right = node.op, node.left, node.right
     if isinstance(left, Literal) and not isinstance(right, Literal):
         op, left, right = _FLIPPED[op], right, left
+    if isinstance(left, Call) and left.name == "CHAR_LENGTH" and isinstance(right, Literal):
+        return _length(op, left, right, scope)
     subject = column_under_casts(left, scope.schema)
     if subject is None or not isinstance(right, Literal):
         return _opaque(op, node.left, node.right)
@@ -176,6 +179,30 @@ def _compare(node: Compare, scope: Scope) -> Predicate:
     if test is None:
         return _opaque(op, left)
     return conjunction(Not(Missing(path, kind)), test) if op == "<=>" else test
+
+
+def _length(op: str, call: Call, literal: Literal, scope: Scope) -> Predicate:
+    """A text's length as a LIKE pattern: Spark makes such tests out of LIKE patterns itself."""
+    subject = column_under_casts(call.args[0], scope.schema)
+    number = literal.value
+    if subject is None or subject[2] or not is_plain_string(subject[1]):
+        return _opaque(op, call)
+    if op == "<=>" or not isinstance(number, int) or abs(number) > _LONGEST_PATTERN:
+        return _opaque(op, call)
+
+    def at_least(length: int) -> Predicate:
+        wild = "_" * max(length, 0) + "%"
+        kind, pattern = simplify_like(wild, "\\") or ("like", wild)
+        return TextMatch(subject[0], subject[1], kind, pattern)
+
+    above = at_least(number + 1)
+    return {
+        ">=": at_least(number),
+        ">": above,
+        "<": negation(at_least(number)),
+        "<=": negation(above),
+        "=": conjunction(at_least(number), negation(above)),
+    }[op]
 
 
 def _total(kind: DataType, chain: tuple[DataType, ...]) -> bool:

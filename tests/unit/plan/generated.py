@@ -210,6 +210,10 @@ def leaves(draw, schema=SCHEMA):
         return {"op": "ARRAY_CONTAINS", "args": [{"col": list(path)}, draw(literal(kind.element))]}
     texts = [path for path, kind in paths if kind_of(kind) == "string"]
     column = {"col": list(draw(st.sampled_from(texts)))}
+    if draw(st.integers(0, 5)) == 0:
+        length = {"op": "CHAR_LENGTH", "args": [column]}
+        op = draw(st.sampled_from(["=", "<>", "<", "<=", ">", ">="]))
+        return {"op": op, "args": [length, {"lit": draw(st.integers(-1, 5)), "type": "integer"}]}
     op = draw(st.sampled_from(["STARTS_WITH", "ENDS_WITH", "CONTAINS", "LIKE", "RLIKE"]))
     pattern = draw({"LIKE": PATTERNS, "RLIKE": REGEXES}.get(op, TEXTS))
     return {"op": op, "args": [column, {"lit": pattern, "type": "string"}]}

@@ -67,6 +67,9 @@ def value_of(expr, row, schema):
     if "lit" in expr:
         kind = read_type(expr["type"])
         return from_json(expr["lit"], kind), kind
+    if expr["op"] == "CHAR_LENGTH":
+        text = value_of(expr["args"][0], row, schema)[0]
+        return (None if text is None else len(text)), read_type("integer")
     assert expr["op"] == "CAST"
     inner, source = value_of(expr["args"][0], row, schema)
     target = read_type(expr["type"])
