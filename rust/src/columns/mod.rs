@@ -86,6 +86,8 @@ enum Reader {
     /// Not in this split: null everywhere.
     Absent,
     Doc,
+    /// A fast column that is not open yet.
+    Column,
     Fast(FastReader),
     Store,
 }
@@ -100,16 +102,18 @@ impl SegmentColumns {
         hits: usize,
     ) -> Result<SegmentColumns> {
         let part = &split.segments[segment];
-        let readers = schema
-            .fields()
-            .iter()
-            .map(|field| match split.layout.get(field.name()) {
-                None if field.name() == DOC_COLUMN => Ok(Reader::Doc),
-                None => Ok(Reader::Absent),
-                Some(column) => open_reader(split, part, column, field.data_type()),
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let _ = hits;
+        let mut readers = Vec::with_capacity(schema.fields().len());
+        for field in schema.fields() {
+            readers.push(match split.layout.get(field.name()) {
+                None if field.name() == DOC_COLUMN => Reader::Doc,
+                None => Reader::Absent,
+                Some(column) => choose(split, column)?,
+            });
+        }
+        if split.directory.is_remote() {
+            prefer_store(split, part, &schema, &mut readers, hits)?;
+        }
+        open_columns(split, part, &schema, &mut readers)?;
         Ok(SegmentColumns { split: split.clone(), segment, schema, readers, blocks: None })
     }
 
@@ -122,7 +126,7 @@ impl SegmentColumns {
             arrays[at] = match reader {
                 Reader::Absent => Some(new_null_array(data_type, docs.len())),
                 Reader::Doc => Some(build::cast(&doc_numbers(docs, base), data_type)?),
-                Reader::Store => None,
+                Reader::Store | Reader::Column => None,
                 Reader::Fast(fast) => match fast.read(docs)? {
                     Ok(array) => Some(array),
                     Err(fast::Overlong) => {
@@ -169,22 +173,15 @@ fn doc_numbers(docs: &Docs<'_>, base: u32) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(numbers))
 }
 
-fn open_reader(
-    split: &Split,
-    segment: &Segment,
-    column: &Column,
-    target: &DataType,
-) -> Result<Reader> {
+/// Where a column is read from when reading costs no round trips.
+fn choose(split: &Split, column: &Column) -> Result<Reader> {
     let exact = column.fast
         && !column.is_json()
         && column.encoding != Encoding::Text
         && column.overlong != Some(true)
         && column.source.is_none();
     if exact {
-        return Ok(match open_fast(segment, column)? {
-            Some(values) => Reader::Fast(FastReader::new(values, column, target)),
-            None => Reader::Absent,
-        });
+        return Ok(Reader::Column);
     }
     if column.stored {
         return Ok(Reader::Store);
@@ -198,18 +195,84 @@ fn open_reader(
     ))
 }
 
+/// A fast column is always fetched whole. For few rows the blocks of the document store are fewer
+/// bytes; if some of them are needed anyway, the columns in them cost nothing more.
+fn prefer_store(
+    split: &Split,
+    segment: &Segment,
+    schema: &SchemaRef,
+    readers: &mut [Reader],
+    hits: usize,
+) -> Result<()> {
+    let docs = segment.reader.max_doc() as usize;
+    if hits >= docs / 4 || !readers.iter().any(|reader| matches!(reader, Reader::Column)) {
+        return Ok(());
+    }
+    let stored_anyway = readers.iter().any(|reader| matches!(reader, Reader::Store));
+    let store = segment.doc_store()?;
+    let block = store.num_bytes() / (store.num_blocks() as u64).max(1);
+    let store_bytes = if stored_anyway { 0 } else { (hits as u64).saturating_mul(block) };
+    let fast_file = split
+        .directory
+        .files()
+        .filter(|(path, _)| path.extension().is_some_and(|extension| extension == "fast"));
+    // sizes of single columns would cost a request; their mean does
+    let fast_bytes: u64 = fast_file.map(|(_, bytes)| bytes).sum();
+    let fast_columns = split.layout.iter().filter(|column| column.fast).count().max(1) as u64;
+    for (at, reader) in readers.iter_mut().enumerate() {
+        let stored = split.layout.get(schema.field(at).name()).is_some_and(|c| c.stored);
+        if matches!(reader, Reader::Column) && stored && store_bytes < fast_bytes / fast_columns {
+            *reader = Reader::Store;
+        }
+    }
+    Ok(())
+}
+
+/// Opens the chosen fast columns, all at once where that saves waiting.
+fn open_columns(
+    split: &Split,
+    segment: &Segment,
+    schema: &SchemaRef,
+    readers: &mut [Reader],
+) -> Result<()> {
+    let open = |at: usize| -> Result<Reader> {
+        let field = schema.field(at);
+        let column = split.layout.get(field.name());
+        let column = column.ok_or_else(|| EngineError::internal("a column vanished"))?;
+        Ok(match open_fast(segment, column)? {
+            Some(values) => Reader::Fast(FastReader::new(values, column, field.data_type())),
+            None => Reader::Absent,
+        })
+    };
+    let wanted: Vec<usize> =
+        (0..readers.len()).filter(|&at| matches!(readers[at], Reader::Column)).collect();
+    if !split.directory.is_remote() || wanted.len() < 2 {
+        for at in wanted {
+            readers[at] = open(at)?;
+        }
+        return Ok(());
+    }
+    for few in wanted.chunks(8) {
+        let opened: Vec<Result<Reader>> = std::thread::scope(|scope| {
+            let open = &open;
+            let threads: Vec<_> = few.iter().map(|&at| scope.spawn(move || open(at))).collect();
+            let panicked = || Err(EngineError::corrupt("", "a column does not open"));
+            threads.into_iter().map(|t| t.join().unwrap_or_else(|_| panicked())).collect()
+        });
+        for (&at, reader) in few.iter().zip(opened) {
+            readers[at] = reader?;
+        }
+    }
+    Ok(())
+}
+
 /// The fast column of a top-level column, if any document of the segment has a value.
 pub fn open_fast(
     segment: &Segment,
     column: &Column,
 ) -> Result<Option<tantivy::columnar::DynamicColumn>> {
-    let handles = segment.reader.fast_fields().dynamic_column_handles(&fast_name(&column.name))?;
+    let handles = segment.reader.fast_fields().dynamic_column_handles(&column.name)?;
     Ok(handles.into_iter().next().map(|handle| handle.open()).transpose()?)
-}
-
-/// Dots in a column's name are part of it.
-fn fast_name(name: &str) -> String {
-    name.to_owned()
 }
 
 /// Columns that are filled from stored documents.

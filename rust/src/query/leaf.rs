@@ -11,6 +11,7 @@ use tantivy::query::{
 use tantivy::schema::{FieldType, IndexRecordOption};
 use tantivy::{BitSet, DateTime, Term};
 
+use super::json::Place;
 use super::literal::{FloatSpan, Kind, Span};
 use super::scan::{FunctionQuery, scan_column, scan_path};
 use super::test::Test;
@@ -64,7 +65,11 @@ impl<'a> Target<'a> {
         }
         if self.is_nested() {
             let spans = values.iter().map(|v| Span::point(self.leaf_kind(v), v));
-            return Ok(self.nested(Test::Spans(spans.collect::<Result<_>>()?)));
+            let spans = spans.collect::<Result<Vec<_>>>()?;
+            if let Some(query) = self.place().and_then(|place| place.equals(&spans)) {
+                return Ok(query);
+            }
+            return Ok(self.nested(Test::Spans(spans)));
         }
         if self.column.encoding == Encoding::Ip {
             let texts = values.iter().filter_map(|v| v.as_str());
@@ -89,6 +94,9 @@ impl<'a> Target<'a> {
         if self.is_nested() {
             let sample = lower.or(upper).map_or(&Value::Null, |b| &b.value);
             let span = Span::range(self.leaf_kind(sample), lower, upper)?;
+            if let Some(query) = self.place().and_then(|place| place.range(&span)) {
+                return Ok(query);
+            }
             return Ok(self.nested(Test::Spans(vec![span])));
         }
         if self.column.encoding == Encoding::Ip {
@@ -120,7 +128,8 @@ impl<'a> Target<'a> {
     pub fn exists(&self) -> Result<Box<dyn Query>> {
         let column = self.column;
         if !self.path.is_empty() {
-            return Ok(self.nested(Test::Exists));
+            let known = self.place().and_then(|place| place.exists());
+            return Ok(known.unwrap_or_else(|| self.nested(Test::Exists)));
         }
         if column.nulls == Some(0) {
             return Ok(Box::new(AllQuery));
@@ -183,6 +192,10 @@ impl<'a> Target<'a> {
 
     fn leaf_kind(&self, value: &Value) -> Kind {
         self.leaf_type().as_ref().and_then(Kind::of).unwrap_or_else(|| Kind::guess(value))
+    }
+
+    fn place(&self) -> Option<Place<'_>> {
+        Place::new(self.split, self.column, &self.path, self.leaf_type())
     }
 
     fn nested(&self, test: Test) -> Box<dyn Query> {

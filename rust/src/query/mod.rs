@@ -3,6 +3,7 @@
 mod address;
 mod dictionary;
 mod fields;
+mod json;
 mod language;
 mod leaf;
 mod literal;

@@ -7,6 +7,7 @@ mod score;
 mod snippet;
 mod stream;
 mod top;
+mod warm;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub fn count(split: &Arc<Split>, node: &Node) -> Result<u64> {
 /// The query's weight, without scores.
 pub fn weight(split: &Arc<Split>, node: &Node) -> Result<Box<dyn Weight>> {
     let query = build(split, node, false)?;
+    warm::fetch_terms(split, query.as_ref());
     query.weight(EnableScoring::disabled_from_schema(&split.schema)).at(&split.path)
 }
 

@@ -14,6 +14,7 @@ use super::top::Place;
 /// The query's weight with scores. Deleted rows count in the statistics, as everywhere in search engines.
 pub fn scoring_weight(split: &Arc<Split>, node: &Node) -> Result<Box<dyn Weight>> {
     let query = build(split, node, true)?;
+    super::warm::fetch_terms(split, query.as_ref());
     let reader = split.index.reader_builder().reload_policy(ReloadPolicy::Manual);
     let searcher = reader.try_into().at(&split.path)?.searcher();
     query.weight(EnableScoring::enabled_from_searcher(&searcher)).at(&split.path)
