@@ -1,5 +1,7 @@
 //! What our writer is measured against: the plain way to use tantivy, one owned document per row.
 
+pub mod read;
+
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use tantivy::schema::{

@@ -295,6 +295,7 @@ where
     let mut out = Vec::with_capacity(rows);
     if column.get_cardinality() == Cardinality::Full {
         let mut buffer = [T::default(); CHUNK];
+        let mut wide = [T::default(); 2 * CHUNK];
         let mut at = 0;
         while at < rows {
             let len = CHUNK.min(rows - at);
@@ -303,7 +304,19 @@ where
                     let start = u64::from(range.start) + at as u64;
                     column.values.get_range(start, &mut buffer[..len]);
                 }
-                Docs::List(list) => column.values.get_vals(&list[at..at + len], &mut buffer[..len]),
+                Docs::List(list) => {
+                    let some = &list[at..at + len];
+                    let (first, last) = (some[0], some[len - 1]);
+                    let span = (last - first) as usize + 1;
+                    // with few gaps, reading all and picking is faster than looking up each
+                    if span <= 2 * len {
+                        column.values.get_range(u64::from(first), &mut wide[..span]);
+                        out.extend(some.iter().map(|&doc| convert(wide[(doc - first) as usize])));
+                        at += len;
+                        continue;
+                    }
+                    column.values.get_vals(some, &mut buffer[..len]);
+                }
             }
             out.extend(buffer[..len].iter().map(|&v| convert(v)));
             at += len;

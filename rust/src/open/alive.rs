@@ -34,21 +34,18 @@ impl Deleted {
         self.count
     }
 
-    /// The living documents of a segment that begins at `base`; nothing when all of them live.
-    pub fn alive(&self, base: u32, docs: u32) -> Option<AliveBitSet> {
+    /// The living documents of a segment that begins at `base`, one bit each; nothing when all live.
+    pub fn alive(&self, base: u32, docs: u32) -> Option<Vec<u64>> {
         let mut any = false;
-        let mut bytes = Vec::with_capacity(4 + docs.div_ceil(64) as usize * 8);
-        bytes.extend_from_slice(&docs.to_le_bytes());
-        let mut at = 0;
-        while at < docs {
+        let words = (0..docs).step_by(64).map(|at| {
             let left = docs - at;
             let inside = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
             let dead = self.word_at(base + at) & inside;
             any |= dead != 0;
-            bytes.extend_from_slice(&(!dead & inside).to_le_bytes());
-            at += 64;
-        }
-        any.then(|| AliveBitSet::open(OwnedBytes::new(bytes)))
+            !dead & inside
+        });
+        let words: Vec<u64> = words.collect();
+        any.then_some(words)
     }
 
     /// 64 bits beginning at any position.
@@ -60,6 +57,14 @@ impl Deleted {
         }
         low | self.words.get(word + 1).copied().unwrap_or(0) << (64 - shift)
     }
+}
+
+/// The same bits in tantivy's form.
+pub fn alive_set(words: &[u64], docs: u32) -> AliveBitSet {
+    let mut bytes = Vec::with_capacity(4 + words.len() * 8);
+    bytes.extend_from_slice(&docs.to_le_bytes());
+    words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    AliveBitSet::open(OwnedBytes::new(bytes))
 }
 
 #[cfg(test)]
@@ -78,7 +83,8 @@ mod tests {
             let bitmap: RoaringBitmap = dead.iter().collect();
             bitmap.serialize_into(&mut bytes).ok();
             let deleted = Deleted::parse(&bytes, 500).ok();
-            let alive = deleted.as_ref().and_then(|d| d.alive(base, docs));
+            let words = deleted.as_ref().and_then(|d| d.alive(base, docs));
+            let alive = words.map(|words| alive_set(&words, docs));
             for doc in 0..docs {
                 let expected = !dead.contains(&(base + doc));
                 prop_assert_eq!(alive.as_ref().is_none_or(|a| a.is_alive(doc)), expected);

@@ -38,6 +38,8 @@ pub struct Segment {
     pub reader: SegmentReader,
     /// Number of the segment's first document in the split.
     pub base: u32,
+    /// Living documents, one bit each; nothing when all live.
+    pub alive: Option<Vec<u64>>,
     doc_store: OnceLock<Arc<DocStore>>,
     segment: tantivy::Segment,
 }
@@ -96,8 +98,9 @@ impl Split {
         for segment in found {
             let max_doc = segment.meta().max_doc();
             let alive = deleted.as_ref().and_then(|d| d.alive(base, max_doc));
-            let reader = SegmentReader::open_with_custom_alive_set(&segment, alive)?;
-            segments.push(Segment { reader, base, doc_store: OnceLock::new(), segment });
+            let alive_set = alive.as_ref().map(|words| alive::alive_set(words, max_doc));
+            let reader = SegmentReader::open_with_custom_alive_set(&segment, alive_set)?;
+            segments.push(Segment { reader, base, alive, doc_store: OnceLock::new(), segment });
             base += max_doc;
         }
         let sidecar = read_sidecar(&directory)?;

@@ -3,9 +3,11 @@
 use arrow::array::RecordBatch;
 use pyo3::prelude::*;
 
+use crate::bench::read::Plain;
 use crate::bench::{index_plainly, upstream_schema};
 use crate::python::arrow::{import_schema, import_stream};
 use crate::python::errors::{run, to_python};
+use crate::python::store::PyStore;
 use crate::write::{Role, SplitWriter, WriteOptions, parse_fields};
 
 /// Indexes rows by a bare tantivy loop, with the schema of our writer or with upstream's; returns the
@@ -36,6 +38,33 @@ fn index_plain(
     })
 }
 
+/// Tantivy's own searcher over a split of ours.
+#[pyclass(frozen, name = "PlainSearcher")]
+struct PyPlain(Plain);
+
+#[pymethods]
+impl PyPlain {
+    #[new]
+    fn new(py: Python<'_>, store: &PyStore, path: &str) -> PyResult<Self> {
+        run(py, || Plain::open(&store.store, path)).map(PyPlain)
+    }
+
+    fn count(
+        &self,
+        py: Python<'_>,
+        kind: &str,
+        field: &str,
+        words: Vec<String>,
+    ) -> PyResult<usize> {
+        run(py, || self.0.count(kind, field, &words))
+    }
+
+    fn aggregate(&self, py: Python<'_>, request: &str) -> PyResult<String> {
+        run(py, || self.0.aggregate(request))
+    }
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyPlain>()?;
     module.add_function(wrap_pyfunction!(index_plain, module)?)
 }

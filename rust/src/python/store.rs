@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use crate::error::{EngineError, Result};
-use crate::python::errors::to_python;
+use crate::python::errors::{run, to_python};
 use crate::store::{self, Store};
 
 /// A place that holds the files of a table.
@@ -24,6 +24,12 @@ impl PyStore {
     #[getter]
     fn url(&self) -> &str {
         self.store.url()
+    }
+
+    /// Writes a whole file, replacing what was there.
+    fn put(&self, py: Python<'_>, path: &str, data: &[u8]) -> PyResult<()> {
+        let bytes = bytes::Bytes::copy_from_slice(data);
+        run(py, || self.store.put(path, bytes))
     }
 
     /// Requests and bytes asked of the object store through this object.

@@ -399,24 +399,29 @@ fn floats(column: &Column, span: FloatSpan) -> Box<dyn Query> {
         None => true,
         Some((end, inclusive)) => end.is_nan() && inclusive,
     };
-    let mut parts = Vec::new();
-    let lower_nan = span.lower.is_some_and(|(end, _)| end.is_nan());
-    if !lower_nan {
-        let lower = match span.lower {
-            None => End::Included(term(f64::NEG_INFINITY)),
-            Some((end, true)) => End::Included(term(zero(end, -1.0))),
-            Some((end, false)) => End::Excluded(term(zero(end, 1.0))),
-        };
-        let upper = match span.upper {
-            Some((end, true)) if !end.is_nan() => End::Included(term(zero(end, 1.0))),
-            Some((end, false)) if !end.is_nan() => End::Excluded(term(zero(end, -1.0))),
-            _ => End::Included(term(f64::INFINITY)),
-        };
-        parts.push(range_query(column, lower, upper));
-    }
-    if with_nan && !(lower_nan && span.lower.is_some_and(|(_, inclusive)| !inclusive)) {
-        parts.push(range_query(column, End::Excluded(term(f64::INFINITY)), End::Unbounded));
-        parts.push(range_query(column, End::Unbounded, End::Excluded(term(f64::NEG_INFINITY))));
+    let lower = match span.lower {
+        None => End::Included(term(f64::NEG_INFINITY)),
+        // only NaN is at or beyond NaN
+        Some((end, inclusive)) if end.is_nan() => {
+            if !inclusive || !with_nan {
+                return Box::new(EmptyQuery);
+            }
+            End::Excluded(term(f64::INFINITY))
+        }
+        Some((end, true)) => End::Included(term(zero(end, -1.0))),
+        Some((end, false)) => End::Excluded(term(zero(end, 1.0))),
+    };
+    let upper = match span.upper {
+        // a NaN with a positive sign sorts above infinity
+        _ if with_nan => End::Unbounded,
+        Some((end, true)) => End::Included(term(zero(end, 1.0))),
+        Some((end, false)) if !end.is_nan() => End::Excluded(term(zero(end, -1.0))),
+        _ => End::Included(term(f64::INFINITY)),
+    };
+    let mut parts = vec![range_query(column, lower, upper)];
+    if with_nan {
+        let low_end = End::Excluded(term(f64::NEG_INFINITY));
+        parts.push(range_query(column, End::Unbounded, low_end));
     }
     any_of(parts)
 }
