@@ -51,7 +51,10 @@ impl Matches {
             Some(weight) => {
                 let scorer = weight.scorer(&split.segments[segment].reader, 1.0)?;
                 let docs = [0; COLLECT_BLOCK_BUFFER_LEN];
-                Source::Found { scorer, ahead: Box::new(Ahead { docs, at: 0, len: 0, ended: false }) }
+                Source::Found {
+                    scorer,
+                    ahead: Box::new(Ahead { docs, at: 0, len: 0, ended: false }),
+                }
             }
         };
         Ok(Matches { split: split.clone(), segment, source })
