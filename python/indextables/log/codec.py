@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from indextables.errors import IndexTablesError, error
+from indextables.log import json_values as read
 from indextables.log.actions import (
     Action,
     AddFile,
@@ -152,7 +153,7 @@ def decode_parts(data: bytes, file: str) -> list[str] | None:
         return None
     try:
         value = json.loads(text)
-        return [check_path(_text(part)) for part in value["parts"]]
+        return [check_path(read.text(part)) for part in value["parts"]]
     except (ValueError, KeyError, TypeError, RecursionError) as cause:
         raise _corrupt(file, f"head of a checkpoint: {cause}") from None
 
@@ -227,10 +228,10 @@ def encode_action(action: Action) -> JsonObject:
 def _protocol(body: JsonObject) -> Protocol:
     known = ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures")
     return Protocol(
-        _int(body["minReaderVersion"]),
-        _int(body["minWriterVersion"]),
-        frozenset(_texts(body.get("readerFeatures")) or ()),
-        frozenset(_texts(body.get("writerFeatures")) or ()),
+        read.whole(body["minReaderVersion"]),
+        read.whole(body["minWriterVersion"]),
+        frozenset(read.texts(body.get("readerFeatures")) or ()),
+        frozenset(read.texts(body.get("writerFeatures")) or ()),
         _rest(body, known),
     )
 
@@ -257,15 +258,15 @@ def _metadata(body: JsonObject) -> Metadata:
     ]
     form = body.get("format") or {}
     return Metadata(
-        id=_text(body["id"]),
-        schema_string=_text(body["schemaString"]),
-        partition_columns=_texts(body.get("partitionColumns")) or (),
-        configuration=_map(body.get("configuration")) or {},
-        name=_optional(_text, body.get("name")),
-        description=_optional(_text, body.get("description")),
-        provider=_text(form.get("provider") or "indextables"),
-        format_options=_map(form.get("options")) or {},
-        created_time=_optional(_int, body.get("createdTime")),
+        id=read.text(body["id"]),
+        schema_string=read.text(body["schemaString"]),
+        partition_columns=read.texts(body.get("partitionColumns")) or (),
+        configuration=read.text_map(body.get("configuration")) or {},
+        name=read.optional(read.text, body.get("name")),
+        description=read.optional(read.text, body.get("description")),
+        provider=read.text(form.get("provider") or "indextables"),
+        format_options=read.text_map(form.get("options")) or {},
+        created_time=read.optional(read.whole, body.get("createdTime")),
         extra=_rest(body, known),
     )
 
@@ -287,30 +288,30 @@ def _add(body: JsonObject) -> AddFile:
     start, end = body.get("footerStartOffset"), body.get("footerEndOffset")
     has_footer = body.get("hasFooterOffsets")
     return AddFile(
-        path=check_path(_text(body["path"])),
-        partition_values=without_nulls(_nullable_map(body.get("partitionValues"))),
-        size=_int(body["size"]),
-        modification_time=_int(body["modificationTime"]),
-        data_change=_bool(body.get("dataChange"), default=True),
-        stats=_optional(_text, body.get("stats")),
-        min_values=_map(body.get("minValues")),
-        max_values=_map(body.get("maxValues")),
-        num_records=_optional(_int, body.get("numRecords")),
-        footer_start_offset=_optional(_int, start),
-        footer_end_offset=_optional(_int, end),
-        has_footer_offsets=_bool(has_footer, default=bool(start is not None and end)),
-        delete_opstamp=_optional(_int, body.get("deleteOpstamp")),
-        split_tags=_texts(body.get("splitTags")),
-        num_merge_ops=_optional(_int, body.get("numMergeOps")),
-        doc_mapping_json=_optional(_text, body.get("docMappingJson")),
-        doc_mapping_ref=_optional(_text, body.get("docMappingRef")),
-        uncompressed_size_bytes=_optional(_int, body.get("uncompressedSizeBytes")),
-        time_range_start=_optional(str, body.get("timeRangeStart")),
-        time_range_end=_optional(str, body.get("timeRangeEnd")),
-        companion_source_files=_texts(body.get("companionSourceFiles")),
-        companion_delta_version=_optional(_int, body.get("companionDeltaVersion")),
-        companion_fast_field_mode=_optional(_text, body.get("companionFastFieldMode")),
-        deletion_vector=_optional(_vector, body.get("deletionVector")),
+        path=check_path(read.text(body["path"])),
+        partition_values=without_nulls(read.nullable_map(body.get("partitionValues"))),
+        size=read.whole(body["size"]),
+        modification_time=read.whole(body["modificationTime"]),
+        data_change=read.truth(body.get("dataChange"), default=True),
+        stats=read.optional(read.text, body.get("stats")),
+        min_values=read.text_map(body.get("minValues")),
+        max_values=read.text_map(body.get("maxValues")),
+        num_records=read.optional(read.whole, body.get("numRecords")),
+        footer_start_offset=read.optional(read.whole, start),
+        footer_end_offset=read.optional(read.whole, end),
+        has_footer_offsets=read.truth(has_footer, default=bool(start is not None and end)),
+        delete_opstamp=read.optional(read.whole, body.get("deleteOpstamp")),
+        split_tags=read.texts(body.get("splitTags")),
+        num_merge_ops=read.optional(read.whole, body.get("numMergeOps")),
+        doc_mapping_json=read.optional(read.text, body.get("docMappingJson")),
+        doc_mapping_ref=read.optional(read.text, body.get("docMappingRef")),
+        uncompressed_size_bytes=read.optional(read.whole, body.get("uncompressedSizeBytes")),
+        time_range_start=read.optional(str, body.get("timeRangeStart")),
+        time_range_end=read.optional(str, body.get("timeRangeEnd")),
+        companion_source_files=read.texts(body.get("companionSourceFiles")),
+        companion_delta_version=read.optional(read.whole, body.get("companionDeltaVersion")),
+        companion_fast_field_mode=read.optional(read.text, body.get("companionFastFieldMode")),
+        deletion_vector=read.optional(_vector, body.get("deletionVector")),
         extra=_rest(body, _ADD),
     )
 
@@ -335,21 +336,21 @@ def encode_vector(vector: DeletionVector) -> JsonObject:
 
 def _vector(body: Any) -> DeletionVector:
     return DeletionVector(
-        check_path(_text(body["file"])),
-        _int(body["offset"]),
-        _int(body["length"]),
-        _int(body["cardinality"]),
+        check_path(read.text(body["file"])),
+        read.whole(body["offset"]),
+        read.whole(body["length"]),
+        read.whole(body["cardinality"]),
     )
 
 
 def _remove(body: JsonObject) -> RemoveFile:
     values = body.get("partitionValues")
     return RemoveFile(
-        path=check_path(_text(body["path"])),
-        deletion_timestamp=_optional(_int, body.get("deletionTimestamp")),
-        data_change=_bool(body.get("dataChange"), default=True),
-        partition_values=None if values is None else without_nulls(_nullable_map(values)),
-        size=_optional(_int, body.get("size")),
+        path=check_path(read.text(body["path"])),
+        deletion_timestamp=read.optional(read.whole, body.get("deletionTimestamp")),
+        data_change=read.truth(body.get("dataChange"), default=True),
+        partition_values=None if values is None else without_nulls(read.nullable_map(values)),
+        size=read.optional(read.whole, body.get("size")),
         extra=_rest(body, _REMOVE),
     )
 
@@ -357,38 +358,38 @@ def _remove(body: JsonObject) -> RemoveFile:
 def _skip(body: JsonObject) -> SkipFile:
     values = body.get("partitionValues")
     return SkipFile(
-        path=check_path(_text(body["path"])),
-        skip_timestamp=_int(body["skipTimestamp"]),
-        reason=_text(body["reason"]),
-        operation=_text(body["operation"]),
-        retry_after=_optional(_int, body.get("retryAfter")),
-        skip_count=_int(body.get("skipCount", 1)),
-        partition_values=None if values is None else without_nulls(_nullable_map(values)),
-        size=_optional(_int, body.get("size")),
+        path=check_path(read.text(body["path"])),
+        skip_timestamp=read.whole(body["skipTimestamp"]),
+        reason=read.text(body["reason"]),
+        operation=read.text(body["operation"]),
+        retry_after=read.optional(read.whole, body.get("retryAfter")),
+        skip_count=read.whole(body.get("skipCount", 1)),
+        partition_values=None if values is None else without_nulls(read.nullable_map(values)),
+        size=read.optional(read.whole, body.get("size")),
         extra=_rest(body, _SKIP),
     )
 
 
 def _txn(body: JsonObject) -> Txn:
     return Txn(
-        _text(body["appId"]),
-        _int(body["version"]),
-        _optional(_int, body.get("lastUpdated")),
+        read.text(body["appId"]),
+        read.whole(body["version"]),
+        read.optional(read.whole, body.get("lastUpdated")),
         _rest(body, _TXN),
     )
 
 
 def _info(body: JsonObject) -> CommitInfo:
     return CommitInfo(
-        id=_optional(_text, body.get("id")),
-        timestamp=_int(body.get("timestamp", 0)),
-        operation=_text(body.get("operation", "UNKNOWN")),
+        id=read.optional(read.text, body.get("id")),
+        timestamp=read.whole(body.get("timestamp", 0)),
+        operation=read.text(body.get("operation", "UNKNOWN")),
         parameters=body.get("operationParameters") or {},
         metrics=body.get("operationMetrics") or {},
-        engine_info=_optional(_text, body.get("engineInfo")),
-        read_version=_optional(_int, body.get("readVersion")),
+        engine_info=read.optional(read.text, body.get("engineInfo")),
+        read_version=read.optional(read.whole, body.get("readVersion")),
         is_blind_append=body.get("isBlindAppend"),
-        user_metadata=_optional(_text, body.get("userMetadata")),
+        user_metadata=read.optional(read.text, body.get("userMetadata")),
         extra=_rest(body, _INFO),
     )
 
@@ -425,49 +426,3 @@ def _corrupt(file: str, detail: str) -> IndexTablesError:
 def _rest(body: JsonObject, known: Iterable[str]) -> JsonObject:
     names = known if isinstance(known, Mapping) else set(known)
     return {k: v for k, v in body.items() if k not in names and v is not None}
-
-
-def _optional(read: Callable[[Any], Any], value: Any) -> Any:
-    return None if value is None else read(value)
-
-
-def _int(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"a whole number was expected, not {value!r}")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"a text was expected, not {value!r}")
-    return value
-
-
-def _bool(value: Any, *, default: bool) -> bool:
-    if value is None:
-        return default
-    if not isinstance(value, bool):
-        raise TypeError(f"true or false was expected, not {value!r}")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list):
-        raise TypeError(f"a list was expected, not {value!r}")
-    return tuple(_text(each) for each in value)
-
-
-def _nullable_map(value: Any) -> dict[str, str | None]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise TypeError(f"an object was expected, not {value!r}")
-    return {k: _optional(_text, v) for k, v in value.items()}
-
-
-def _map(value: Any) -> dict[str, str] | None:
-    if value is None:
-        return None
-    return {k: v for k, v in _nullable_map(value).items() if v is not None}

@@ -67,6 +67,27 @@ QUESTIONS = (
     ),
 )
 
+# what happens to the table afterwards; `{t}` stands for it
+CHANGES = (
+    Question(
+        "A correction: resets are warnings, not errors",
+        "UPDATE {t} SET level = 'WARN'\n"
+        "WHERE level = 'ERROR' AND message indexquery '\"connection reset\"'",
+    ),
+    Question("Debug lines may go", "DELETE FROM {t} WHERE level = 'DEBUG'"),
+    Question(
+        "What is there now",
+        "SELECT level, count(*) AS events FROM {t} GROUP BY level ORDER BY events DESC",
+    ),
+    Question(
+        "What was there before: time travel",
+        "SELECT level, count(*) AS events FROM {t} VERSION AS OF 1\n"
+        "GROUP BY level ORDER BY events DESC",
+    ),
+    Question("Maintenance: merge the splits, drop deleted rows for good", "MERGE SPLITS '{path}'"),
+    Question("What happened", "DESCRIBE INDEXTABLES HISTORY '{path}'"),
+)
+
 
 class Demo:
     """Runs the steps and prints each with its statement, its result and its time."""
@@ -123,6 +144,19 @@ class Demo:
         if rows != expected:
             raise SystemExit(1)
 
+    def change(self, step: Question) -> None:
+        """Run a statement on the table itself and show what it answers."""
+        self.console.rule(f"[bold]{step.title}")
+        path = str(self.folder / "table")
+        self.console.print(
+            Syntax(step.sql.format(t="events", path="events"), "sql", background_color="default")
+        )
+        text = step.sql.format(t=f"indextables.`{path}`", path=path)
+        rows, ms = self.timed(self._query(text))
+        if rows:
+            self._show(rows)
+        self.console.print(f"[green]{ms:.0f} ms[/]")
+
     def _query(self, sql: str) -> Callable[[], Any]:
         return lambda: self.spark.sql(sql).collect()
 
@@ -167,6 +201,8 @@ def run_demo() -> None:
         demo.write()
         for question in QUESTIONS:
             demo.ask(question)
+        for step in CHANGES:
+            demo.change(step)
         demo.spark.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
