@@ -171,9 +171,9 @@ def _partials(
     partials = [
         complete_partial(batch, plan, constants(spec, source))
         for source in sources
-        for batch in opened(spec, source).aggregate(
-            spec.queries[source.query], plan.request, plan.engine_schema
-        )
+        for batch in opened(spec, source)
+        .aggregate(spec.queries[source.query], plan.request, plan.engine_schema)
+        .to_batches()
     ]
     table = pa.Table.from_batches(partials, schema=plan.schema)
     if len(sources) > 1:
