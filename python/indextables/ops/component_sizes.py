@@ -5,24 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from indextables.engine.split import Split
+from indextables.log import entries
+from indextables.ops.handles import native_store
 from indextables.ops.partition_choice import choose, parse_choice
-from indextables.ops.split_footer import SplitFooter, read_footer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from indextables.log import AddFile
     from indextables.ops.context import Context
     from indextables.ops.opened import OpenTable, Row
-
-# ending of a file in the split -> component
-_TOTALS = {
-    ".term": ("_term_total", "term"),
-    ".idx": ("_postings_total", "postings"),
-    ".pos": ("_positions_total", "positions"),
-    ".store": ("_store", "store"),
-    ".fast": ("_fastfield_total", "fastfield"),
-    ".fieldnorm": ("_fieldnorm_total", "fieldnorm"),
-}
 
 
 def run_component_sizes(table: OpenTable, where: str | None, context: Context) -> list[Row]:
@@ -31,22 +22,13 @@ def run_component_sizes(table: OpenTable, where: str | None, context: Context) -
     if where is not None:
         predicate = parse_choice(where, table.snapshot, context)
         files = choose(files, predicate, table.snapshot, where)
-    rows: list[Row] = []
-    maps = files["partitionValues"].to_pylist()
-    for path, values in zip(files["path"].to_pylist(), maps, strict=True):
-        shown = json.dumps(dict(values)) if values else None
-        head: Row = {"split_path": path, "partition_values": shown}
-        footer = read_footer(table.store, path)
-        rows += [head | component for component in _components(footer)]
-    return rows
+    return [row for add in entries.to_adds(files) for row in _rows(table, add)]
 
 
-def _components(footer: SplitFooter) -> Iterator[Row]:
-    sizes = dict.fromkeys(_TOTALS, 0)
-    for name, (start, end) in footer.files.items():
-        ending = "." + name.rpartition(".")[2]
-        if ending in sizes:
-            sizes[ending] += end - start
-    for ending, size in sizes.items():
-        key, kind = _TOTALS[ending]
-        yield {"component_key": key, "size_bytes": size, "component_type": kind}
+def _rows(table: OpenTable, add: AddFile) -> list[Row]:
+    values = json.dumps(dict(add.partition_values)) if add.partition_values else None
+    head: Row = {"split_path": add.path, "partition_values": values}
+    start, end = add.footer_start_offset, add.footer_end_offset
+    footer = (start, end) if start is not None and end is not None else None
+    split = Split(native_store(*table.store.native()), add.path, footer)
+    return [head | component for component in split.describe()["components"]]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from indextables.engine.writer import ColumnStats
 from indextables.errors import CorruptError, StorageError, error
 from indextables.log.actions import AddFile
 from indextables.log.partitions import parse_folder, unescape
@@ -15,10 +16,12 @@ from indextables.log.protocol import LEAN_SPLITS
 from indextables.model.types import Atomic, DataType, Field, Struct
 from indextables.ops.split_footer import SplitFooter, read_footer
 from indextables.ops.split_schema import SplitColumns, read_columns
+from indextables.ops.statistics import render_extremes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from indextables.config.settings import Settings
     from indextables.storage import ObjectMeta, Store
 
 _log = logging.getLogger("indextables.repair")
@@ -42,7 +45,7 @@ def find_splits(store: Store) -> list[ObjectMeta]:
     return [meta for meta in store.list("") if meta.path.endswith(".split")]
 
 
-def plan_rebuild(store: Store, splits: Sequence[ObjectMeta]) -> RebuildPlan:
+def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings) -> RebuildPlan:
     """Read every split's own words; those that cannot be read are left out."""
     read: list[tuple[ObjectMeta, SplitFooter, SplitColumns]] = []
     for meta in splits:
@@ -64,7 +67,7 @@ def plan_rebuild(store: Store, splits: Sequence[ObjectMeta]) -> RebuildPlan:
         schema,
         names,
         tuple(fields[field.name] for field in inside.fields),
-        tuple(_add(*each) for each in read),
+        tuple(_add(*each, schema, settings) for each in read),
         frozenset({LEAN_SPLITS} if lean else ()),
     )
 
@@ -113,13 +116,19 @@ def _parses(parse: Callable[[str], object], text: str) -> bool:
     return True
 
 
-def _add(meta: ObjectMeta, footer: SplitFooter, columns: SplitColumns) -> AddFile:
+def _add(
+    meta: ObjectMeta, footer: SplitFooter, columns: SplitColumns, schema: Struct, settings: Settings
+) -> AddFile:
+    stats = {name: ColumnStats(low, high, 0) for name, (low, high) in columns.bounds.items()}
+    low, high = render_extremes(stats, schema, settings)
     mapping = json.dumps(list(columns.doc_mapping), separators=(",", ":"), ensure_ascii=False)
     return AddFile(
         path=meta.path,
         partition_values=parse_folder(meta.path),
         size=meta.size,
         modification_time=meta.modified_ms,
+        min_values=low or None,
+        max_values=high or None,
         num_records=columns.rows,
         footer_start_offset=footer.footer_start,
         footer_end_offset=footer.size,

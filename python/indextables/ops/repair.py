@@ -97,7 +97,7 @@ def _rebuild(path: str, context: Context) -> _Counts:
     splits = find_splits(log.store)
     if not splits:
         raise error("REPAIR_NO_SPLITS", path=path)
-    plan = plan_rebuild(log.store, splits)
+    plan = plan_rebuild(log.store, splits, context.settings({}))
     created = log.create(
         plan.schema, plan.partition_columns, remember_fields(plan.fields), plan.features
     )

@@ -16,6 +16,7 @@ from indextables.engine.split import Split
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate
 from indextables.expr.values import kind_of
+from indextables.ops import skipping_stats
 from indextables.ops.read import (
     ReadSpec,
     count_rows,
@@ -235,6 +236,7 @@ def _make_scan(
 
     files = snapshot.files(keep if names and (body.get("predicates") or runtime) else None)
     files, counters = prune_splits(files, pruning, snapshot.schema, names, table.columns)
+    skipping_stats.record(counters)
     queries, query_of = split_queries(filters, files, table.columns)
     order, limit = body.get("order"), body.get("limit")
     return ScanPlan(

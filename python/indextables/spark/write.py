@@ -12,6 +12,8 @@ from indextables.expr.evaluate import evaluate
 from indextables.expr.predicate import parse_predicate
 from indextables.log.actions import Txn
 from indextables.model.types import Struct, render_schema
+from indextables.ops import opened
+from indextables.ops.after_write import maintain_after_write
 from indextables.ops.save import Save, commit_save, plan_save
 from indextables.ops.write import WriteSpec, WrittenSplit
 from indextables.plan.fields import plan_fields
@@ -21,6 +23,7 @@ from indextables.spark.request import Request
 from indextables.spark.tables import properties_of
 from indextables.spark.warm import OpenTable, find_table, log_of
 from indextables.spark.write_task import pickled_writer
+from indextables.sql.local import LocalContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +82,11 @@ def commit(request: Request) -> dict[str, Any]:
         covers=_covers(request, table),
         txn=_txn(request),
     )
-    done = commit_save(log_of(request), save, None if table is None else table.snapshot)
+    log = log_of(request)
+    done = commit_save(log, save, None if table is None else table.snapshot)
+    settings = request.settings_for(done.snapshot.metadata.configuration)
+    written = opened.OpenTable(log, done.snapshot, settings)
+    maintain_after_write(written, LocalContext({**request.session, **request.options}))
     return {"version": done.version}
 
 
