@@ -13,7 +13,6 @@ use tantivy::{DateTime, Index, IndexSettings, SingleSegmentIndexWriter, TantivyD
 
 use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
-use crate::tokenizer;
 use crate::write::{Scratch, WriteOptions};
 
 /// Everything indexed with positions, stored and fast, text by its tokens: the existing implementation.
@@ -50,8 +49,7 @@ pub fn index_plainly(
     batches: &[RecordBatch],
 ) -> Result<u64> {
     let scratch = Scratch::create(options.temp_dir.as_deref(), Cancel::default())?;
-    let tokenizers = TokenizerManager::new();
-    tokenizer::register(schema, &tokenizers);
+    let tokenizers = TokenizerManager::default();
     let settings = IndexSettings {
         docstore_compression: options.compressor()?,
         docstore_blocksize: options.block_bytes(),

@@ -8,12 +8,12 @@
 
 mod cjk;
 mod source_code;
+mod words;
 
 use tantivy::schema::{FieldType, Schema};
 use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, NgramTokenizer, RawTokenizer, RemoveLongFilter,
-    SimpleTokenizer, Stemmer, TextAnalyzer, TextAnalyzerBuilder, TokenizerManager,
-    WhitespaceTokenizer,
+    Stemmer, TextAnalyzer, TextAnalyzerBuilder, TokenizerManager, WhitespaceTokenizer,
 };
 
 use crate::error::{EngineError, Result};
@@ -87,7 +87,7 @@ fn build(name: &str) -> Option<TextAnalyzer> {
         "raw_lowercase" | "lowercase" => {
             lower(TextAnalyzer::builder(RawTokenizer::default()), short)
         }
-        "default" | "simple" => lower(TextAnalyzer::builder(SimpleTokenizer::default()), short),
+        "default" | "simple" => TextAnalyzer::from(words::WordTokenizer::new(limit)),
         "whitespace" => TextAnalyzer::builder(WhitespaceTokenizer::default()).filter(short).build(),
         "chinese_compatible" => lower(TextAnalyzer::builder(cjk::CjkTokenizer::default()), short),
         "source_code_default" => code(source_code::SourceCodeTokenizer::new(false), short),
@@ -95,9 +95,7 @@ fn build(name: &str) -> Option<TextAnalyzer> {
         _ if base.starts_with("ngram(") => lower(TextAnalyzer::builder(ngram(base)?), short),
         _ => {
             let language = language(base.strip_suffix("_stem")?)?;
-            TextAnalyzer::builder(SimpleTokenizer::default())
-                .filter(short)
-                .filter(LowerCaser)
+            TextAnalyzer::builder(words::WordTokenizer::new(limit))
                 .filter(Stemmer::new(language))
                 .build()
         }

@@ -7,7 +7,6 @@ mod rewrite;
 mod tests;
 
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -153,6 +152,6 @@ fn pack_merged(
     file: &Path,
 ) -> Result<SplitInfo> {
     let out = File::create(file).at(&file.to_string_lossy())?;
-    let packed = pack(merged, sidecar, nulls, BufWriter::with_capacity(1 << 20, out))?;
+    let packed = pack(merged, sidecar, nulls, out)?;
     SplitInfo::new(&packed, index)
 }

@@ -41,7 +41,7 @@ pub fn pack(
         let content = file.read_bytes()?;
         bundle.add(name, content.as_slice())?;
     }
-    bundle.add(SPLIT_FIELDS_FILE, std::io::empty())?;
+    bundle.add(SPLIT_FIELDS_FILE, &[])?;
     hot.push(HotFile { path: SPLIT_FIELDS_FILE.into(), len: 0, slices: Vec::new() });
     if !nulls.is_empty() {
         let bytes = nulls.to_bytes()?;

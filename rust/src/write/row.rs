@@ -3,6 +3,7 @@
 use std::net::Ipv6Addr;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use arrow::array::{
     BinaryArray, BooleanArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray,
@@ -40,14 +41,40 @@ pub struct BoundColumn {
     pub field: Field,
     pub cells: Cells,
     pub nulls: Option<NullBuffer>,
+    /// In which passes over the row the field is wanted.
+    pub passes: Passes,
+}
+
+/// A set of passes, one bit each. Tantivy walks over a document four times, in this order: for the
+/// inverted index, for the fast columns, and twice for the doc store, to count and to write.
+#[derive(Debug, Clone, Copy)]
+pub struct Passes(u8);
+
+impl Passes {
+    pub fn new(indexed: bool, fast: bool, stored: bool) -> Self {
+        let stored = u8::from(stored);
+        Self(u8::from(indexed) | u8::from(fast) << 1 | stored << 2 | stored << 3)
+    }
+
+    #[inline]
+    fn contain(self, pass: u8) -> bool {
+        pass > 3 || self.0 >> pass & 1 == 1
+    }
 }
 
 /// A batch bound to the fields of a schema, in field order.
 pub type BoundBatch = Vec<BoundColumn>;
 
 pub struct Row {
-    pub batch: Arc<BoundBatch>,
-    pub row: usize,
+    batch: Arc<BoundBatch>,
+    row: usize,
+    pass: AtomicU8,
+}
+
+impl Row {
+    pub fn new(batch: Arc<BoundBatch>, row: usize) -> Self {
+        Self { batch, row, pass: AtomicU8::new(0) }
+    }
 }
 
 impl Document for Row {
@@ -56,13 +83,16 @@ impl Document for Row {
 
     #[inline]
     fn iter_fields_and_values(&self) -> RowCells<'_> {
-        RowCells { columns: self.batch.iter(), row: self.row }
+        let pass = self.pass.load(Ordering::Relaxed);
+        self.pass.store(pass + 1, Ordering::Relaxed);
+        RowCells { columns: self.batch.iter(), row: self.row, pass }
     }
 }
 
 pub struct RowCells<'a> {
     columns: std::slice::Iter<'a, BoundColumn>,
     row: usize,
+    pass: u8,
 }
 
 impl<'a> Iterator for RowCells<'a> {
@@ -70,10 +100,13 @@ impl<'a> Iterator for RowCells<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let row = self.row;
-        let column = self.columns.by_ref().find(|column| match &column.nulls {
-            Some(nulls) => nulls.is_valid(row),
-            None => true,
+        let (row, pass) = (self.row, self.pass);
+        let column = self.columns.by_ref().find(|column| {
+            column.passes.contain(pass)
+                && match &column.nulls {
+                    Some(nulls) => nulls.is_valid(row),
+                    None => true,
+                }
         })?;
         Some((column.field, column.cells.at(row)))
     }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ use crate::write::bounds::Bounds;
 use crate::write::column::{Column, Facts, Prepared, nanos, prepare};
 use crate::write::doc_mapping::doc_mapping;
 use crate::write::options::{FieldSpec, WriteOptions};
-use crate::write::row::{BoundBatch, BoundColumn, Cells, Row};
+use crate::write::row::{BoundBatch, BoundColumn, Cells, Passes, Row};
 use crate::write::schema::{self, FieldPlan};
 use crate::write::scratch::Scratch;
 
@@ -344,7 +343,7 @@ impl OpenSplit {
         }
         let batch = Arc::new(self.bind(columns, prepared)?);
         for row in 0..rows {
-            self.segment.index.add_document(Row { batch: batch.clone(), row })?;
+            self.segment.index.add_document(Row::new(batch.clone(), row))?;
         }
         self.rows += rows as u64;
         Ok(())
@@ -362,11 +361,13 @@ impl OpenSplit {
                 }
                 other => other,
             };
-            bound.push(BoundColumn { field, cells, nulls: prepared.nulls });
+            let passes = Passes::new(plan.indexed, plan.fast, plan.stored);
+            bound.push(BoundColumn { field, cells, nulls: prepared.nulls, passes });
             if let (Some(name), Some(texts)) = (&plan.source, prepared.source) {
                 let field = self.schema.get_field(name)?;
                 let nulls = texts.nulls().cloned();
-                sources.push(BoundColumn { field, cells: Cells::Text(texts), nulls });
+                let passes = Passes::new(false, false, true);
+                sources.push(BoundColumn { field, cells: Cells::Text(texts), nulls, passes });
             }
         }
         bound.append(&mut sources);
@@ -437,7 +438,7 @@ fn pack_file(
     file: &Path,
 ) -> Result<SplitInfo> {
     let name = file.to_string_lossy();
-    let out = BufWriter::with_capacity(1 << 20, File::create(file).at(&name)?);
+    let out = File::create(file).at(&name)?;
     let packed = pack(scratch, Some(sidecar), nulls, out)?;
     SplitInfo::new(&packed, &Index::open(scratch.clone())?)
 }
