@@ -304,12 +304,6 @@ CODES: dict[str, Code] = {
         "use partition columns only, compared with constants",
         "42000",
     ),
-    "PARTITION_PREDICATE_INVALID": Code(
-        InvalidError,
-        "{detail}",
-        "write a condition on partition columns only",
-        "42601",
-    ),
     "PARTITION_VALUE_INVALID": Code(
         CorruptError,
         "partition column `{column}` of type `{type}` has the value `{value}` in the log",
@@ -327,6 +321,12 @@ CODES: dict[str, Code] = {
         "no path is given",
         "give one: `.load(path)`, `.save(path)` or the option `path`",
         "42601",
+    ),
+    "PRIMARY_KEY_UNSUPPORTED": Code(
+        UnsupportedError,
+        "primary keys (`{columns}`) are not available in this version",
+        "remove the property `primary-key`; use MERGE INTO to replace rows",
+        "0A000",
     ),
     "PROTOCOL_UNSUPPORTED": Code(
         ProtocolError,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import string
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +61,11 @@ def test_codes_are_sorted():
 def test_every_class_has_a_docstring():
     assert all(cls.__doc__ for cls in _classes())
     assert errors.__doc__
+
+
+def test_every_code_is_raised_somewhere():
+    root = Path(__file__).resolve().parents[2]
+    sources = [*root.glob("python/**/*.py"), *root.glob("rust/src/**/*.rs")]
+    sources += root.glob("jvm/**/*.scala")
+    text = "\n".join(path.read_text() for path in sources if path.name != "errors.py")
+    assert [code for code in CODES if code not in text] == []

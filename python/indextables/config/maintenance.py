@@ -10,6 +10,7 @@ from indextables.config.option import (
     TEXT,
     Option,
     Scope,
+    Status,
     automatic,
     ignored,
     integer,
@@ -41,6 +42,7 @@ MERGE_MAX_BATCHES = Option(
     2,
     "Batches merged at the same time.",
     _GROUP,
+    status=Status.LATER,
 )
 MERGE_MAX_PASSES = Option(
     "merge.maxPasses",

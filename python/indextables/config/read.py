@@ -71,20 +71,6 @@ MAX_SPLITS_PER_TASK = Option(
     "Most splits of one read task with `auto`.",
     _GROUP,
 )
-AGGREGATE_SPLITS_PER_TASK = Option(
-    "read.aggregate.splitsPerTask",
-    automatic(integer(1)),
-    None,
-    "Splits of one aggregation task; unset, as for reading.",
-    _GROUP,
-)
-AGGREGATE_MAX_SPLITS_PER_TASK = Option(
-    "read.aggregate.maxSplitsPerTask",
-    optional(integer(1)),
-    None,
-    "Most splits of one aggregation task with `auto`; unset, as for reading.",
-    _GROUP,
-)
 BATCH_ROWS = Option(
     "read.batchRows",
     integer(1),
@@ -113,35 +99,6 @@ LOCAL_MAX_ROWS = Option(
     "Most result rows of a query answered by the planner.",
     _GROUP,
 )
-PATTERN_PUSHDOWN = Option(
-    "filter.stringPattern.pushdown",
-    BOOLEAN,
-    default=True,
-    doc="Push down LIKE, startsWith, endsWith and contains. They are matched on whole values, "
-    "so results do not change; the existing implementation has this off.",
-    group=_GROUP,
-)
-STARTS_WITH_PUSHDOWN = Option(
-    "filter.stringStartsWith.pushdown",
-    optional(BOOLEAN),
-    None,
-    "The same for startsWith alone.",
-    _GROUP,
-)
-ENDS_WITH_PUSHDOWN = Option(
-    "filter.stringEndsWith.pushdown",
-    optional(BOOLEAN),
-    None,
-    "The same for endsWith alone.",
-    _GROUP,
-)
-CONTAINS_PUSHDOWN = Option(
-    "filter.stringContains.pushdown",
-    optional(BOOLEAN),
-    None,
-    "The same for contains alone.",
-    _GROUP,
-)
 MAX_UNQUALIFIED_FIELDS = Option(
     "indexquery.indexall.maxUnqualifiedFields",
     integer(0),
@@ -152,6 +109,24 @@ MAX_UNQUALIFIED_FIELDS = Option(
 )
 
 _IGNORED = (
+    *ignored(
+        _GROUP,
+        "Patterns are matched on whole values and pushed down wherever that is exact.",
+        {
+            "filter.stringPattern.pushdown": (BOOLEAN, False),
+            "filter.stringStartsWith.pushdown": (BOOLEAN, False),
+            "filter.stringEndsWith.pushdown": (BOOLEAN, False),
+            "filter.stringContains.pushdown": (BOOLEAN, False),
+        },
+    ),
+    *ignored(
+        _GROUP,
+        "Aggregations are cut into tasks like reads, by `read.splitsPerTask`.",
+        {
+            "read.aggregate.splitsPerTask": (automatic(integer(1)), None),
+            "read.aggregate.maxSplitsPerTask": (optional(integer(1)), None),
+        },
+    ),
     *ignored(
         _GROUP,
         "An aggregate that cannot be pushed down is computed by Spark over all rows, so no guard "

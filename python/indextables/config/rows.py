@@ -14,6 +14,7 @@ from indextables.config.option import (
     TEXT,
     Option,
     Scope,
+    Status,
     choice,
     integer,
     optional,
@@ -26,10 +27,12 @@ PRIMARY_KEY = Option(
     "primary-key",
     NAMES,
     (),
-    "Key columns: every write then replaces the rows of the same key.",
+    "Key columns: every write then replaces the rows of the same key. A table that asks for it is "
+    "refused by this version.",
     _GROUP,
     _TABLE,
     bare=True,
+    status=Status.LATER,
 )
 MERGE_ENGINE = Option(
     "merge-engine",
@@ -40,6 +43,7 @@ MERGE_ENGINE = Option(
     _GROUP,
     _TABLE,
     bare=True,
+    status=Status.LATER,
 )
 SEQUENCE_FIELD = Option(
     "sequence.field",
@@ -49,6 +53,7 @@ SEQUENCE_FIELD = Option(
     _GROUP,
     _TABLE,
     bare=True,
+    status=Status.LATER,
 )
 ROWKIND_FIELD = Option(
     "rowkind.field",
@@ -58,6 +63,7 @@ ROWKIND_FIELD = Option(
     _GROUP,
     _TABLE,
     bare=True,
+    status=Status.LATER,
 )
 IGNORE_DELETE = Option(
     "ignore-delete",
@@ -67,6 +73,7 @@ IGNORE_DELETE = Option(
     group=_GROUP,
     scopes=_TABLE,
     bare=True,
+    status=Status.LATER,
 )
 BITMAP64 = Option(
     "deletion-vectors.bitmap64",
@@ -85,6 +92,7 @@ INDEX_FILE_TARGET_BYTES = Option(
     _GROUP,
     _TABLE,
     bare=True,
+    status=Status.LATER,
 )
 TARGET_ROW_NUM = Option(
     "dynamic-bucket.target-row-num",
@@ -94,6 +102,7 @@ TARGET_ROW_NUM = Option(
     _GROUP,
     _TABLE,
     bare=True,
+    status=Status.LATER,
 )
 INITIAL_BUCKETS = Option(
     "dynamic-bucket.initial-buckets",
@@ -103,6 +112,7 @@ INITIAL_BUCKETS = Option(
     _GROUP,
     _TABLE,
     bare=True,
+    status=Status.LATER,
 )
 MAX_BUCKETS = Option(
     "dynamic-bucket.max-buckets",
@@ -112,6 +122,7 @@ MAX_BUCKETS = Option(
     _GROUP,
     _TABLE,
     bare=True,
+    status=Status.LATER,
 )
 ASSIGNER_PARALLELISM = Option(
     "dynamic-bucket.assigner-parallelism",
@@ -121,6 +132,7 @@ ASSIGNER_PARALLELISM = Option(
     _GROUP,
     _TABLE,
     bare=True,
+    status=Status.LATER,
 )
 
 OPTIONS: tuple[Option[Any], ...] = tuple(

@@ -10,6 +10,7 @@ from indextables.config.option import (
     TEXT,
     Option,
     Scope,
+    Status,
     automatic,
     choice,
     ignored,
@@ -85,6 +86,7 @@ DISTRIBUTION_MODE = Option(
     "also cutting large splits, `none` not at all.",
     _GROUP,
     _ALL,
+    status=Status.LATER,
 )
 SAMPLING_RATIO = Option(
     "write.optimizeWrite.samplingRatio",
@@ -93,6 +95,7 @@ SAMPLING_RATIO = Option(
     "Factor between a split's size and the rows Spark is asked to bring together for it.",
     _GROUP,
     _ALL,
+    status=Status.LATER,
 )
 MIN_ROWS_FOR_ESTIMATION = Option(
     "write.optimizeWrite.minRowsForEstimation",
@@ -101,6 +104,7 @@ MIN_ROWS_FOR_ESTIMATION = Option(
     "Rows the table must have before their size is used for estimates.",
     _GROUP,
     _ALL,
+    status=Status.LATER,
 )
 MERGE_SCHEMA = Option(
     "mergeSchema",

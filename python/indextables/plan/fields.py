@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from indextables.config import indexing, log
+from indextables.config import indexing, log, rows
 from indextables.errors import error
 from indextables.expr.values import kind_of
 from indextables.plan.columns import INDEXING_KEY
@@ -47,6 +47,9 @@ def plan_fields(
     On an append `configuration` is the table's: what it remembers holds, and an option that says
     something else is an error.
     """
+    if settings.get(rows.PRIMARY_KEY):
+        # rows of the same key would pile up unnoticed
+        raise error("PRIMARY_KEY_UNSUPPORTED", columns=", ".join(settings.get(rows.PRIMARY_KEY)))
     _check_names(schema, settings, partition_columns)
     remembered = json.loads((configuration or {}).get(INDEXING_KEY, "{}"))
     with_stats = _stats_columns(schema, settings, partition_columns)
