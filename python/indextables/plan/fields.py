@@ -47,9 +47,10 @@ def plan_fields(
     On an append `configuration` is the table's: what it remembers holds, and an option that says
     something else is an error.
     """
-    if settings.get(rows.PRIMARY_KEY):
+    key = settings.get(rows.PRIMARY_KEY)
+    if key:
         # rows of the same key would pile up unnoticed
-        raise error("PRIMARY_KEY_UNSUPPORTED", columns=", ".join(settings.get(rows.PRIMARY_KEY)))
+        raise error("PRIMARY_KEY_UNSUPPORTED", columns=", ".join(key))
     _check_names(schema, settings, partition_columns)
     remembered = json.loads((configuration or {}).get(INDEXING_KEY, "{}"))
     with_stats = _stats_columns(schema, settings, partition_columns)
