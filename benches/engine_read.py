@@ -87,8 +87,8 @@ def exports(splits: dict[str, Any], schema: pa.Schema) -> list[dict[str, Any]]:
     found = []
     path = corpus.parquet(ROWS)
     for names, bars in (
-        (("id", "latency", "message"), {"compatible": 1.0, "lean": 0.85}),
-        (("id", "latency"), {"compatible": 3.0, "lean": 3.0}),
+        (("id", "latency_ms", "message"), {"compatible": 1.0, "lean": 0.85}),
+        (("id", "latency_ms"), {"compatible": 3.0, "lean": 3.0}),
         (("level", "service", "host"), {}),
     ):
         wanted = pa.schema([schema.field(name) for name in names])
@@ -112,7 +112,7 @@ def counts(split: Any, plain: Any) -> list[dict[str, Any]]:
         "term": ("message", ["timeout"]),
         "phrase": ("message", ["connection", "reset"]),
         "boolean": ("message", ["request", "completed"]),
-        "range": ("latency", ["50", "100"]),
+        "range": ("latency_ms", ["50", "100"]),
     }
     found = []
     for kind, (field, values) in words.items():
@@ -142,9 +142,9 @@ def counts(split: Any, plain: Any) -> list[dict[str, Any]]:
 def aggregates(split: Any, plain: Any) -> list[dict[str, Any]]:
     """Exact results against tantivy's approximate ones."""
     number = pa.int64()
-    stats = [{"op": op, "field": "latency"} for op in ("sum", "min", "max", "count")]
+    stats = [{"op": op, "field": "latency_ms"} for op in ("sum", "min", "max", "count")]
     fields = [("s", pa.float64()), ("a", pa.float64()), ("b", pa.float64()), ("n", number)]
-    inner = {"stats": {"stats": {"field": "latency"}}}
+    inner = {"stats": {"stats": {"field": "latency_ms"}}}
     found = []
     for what, keys, theirs in (
         ("sum, min, max and count", [], inner),
@@ -171,7 +171,7 @@ def deletions(native: Any, store: Any, whole: Any, schema: pa.Schema) -> list[di
     gone = BitMap(range(3, ROWS, 10)).serialize()
     cut = native.Split(store, "compatible.split", None, gone, schema)
     word = json.dumps({"type": "token_term", "field": "message", "text": "timeout"})
-    request = json.dumps({"functions": [{"op": "sum", "field": "latency"}]})
+    request = json.dumps({"functions": [{"op": "sum", "field": "latency_ms"}]})
     out = pa.schema([("s", pa.float64())])
     slower = cpu_ms(many(lambda: pa.table(cut.aggregate("", request, out)), 3)) / cpu_ms(
         many(lambda: pa.table(whole.aggregate("", request, out)), 3)

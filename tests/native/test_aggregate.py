@@ -192,6 +192,10 @@ def test_buckets_have_their_begin_as_key(data):
         "low" if n < 3 else "middle" if n < 10 else "high" for n in numbers if n < 10 or n >= 12
     )
     assert counts({"range": {"field": "number", "ranges": ranges}}, pa.string()) == named
+    letters = [{"name": "a", "from": "a", "to": "b"}]
+    names = [row["name"] for row in rows if row["name"] is not None]
+    found = counts({"range": {"field": "name", "ranges": letters}}, pa.string())
+    assert found == {"a": sum("a" <= name < "b" for name in names)}
 
 
 def test_groups_of_other_writers_merge_over_their_segments(fixtures):

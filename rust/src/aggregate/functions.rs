@@ -122,21 +122,17 @@ impl State {
                 Some(Block::Array(array)) => sum_array(sums, seen, overflow, array, groups)?,
                 _ => {}
             },
-            State::SumFloat { sums, seen } => {
-                let values = match block {
-                    Some(Block::Floats(values, nulls)) => {
-                        Float64Array::new(values.clone().into(), nulls.clone())
-                    }
-                    Some(Block::Array(array)) => {
-                        cast(array, &DataType::Float64)?.as_primitive::<Float64Type>().clone()
-                    }
-                    _ => return Ok(()),
-                };
-                for_each(values.values(), values.nulls(), groups, |group, &value| {
-                    sums[group] += value;
-                    seen[group] = true;
-                });
-            }
+            State::SumFloat { sums, seen } => match block {
+                Some(Block::Floats(values, nulls)) => {
+                    sum_floats(sums, seen, values, nulls.as_ref(), groups);
+                }
+                Some(Block::Array(array)) => {
+                    let floats = cast(array, &DataType::Float64)?;
+                    let floats = floats.as_primitive::<Float64Type>();
+                    sum_floats(sums, seen, floats.values(), floats.nulls(), groups);
+                }
+                _ => {}
+            },
             State::Whole { best, seen, wants, .. } => match block {
                 Some(Block::Numbers(values, nulls)) => {
                     extreme(best, seen, *wants, values, nulls.as_ref(), groups, |v| v);
@@ -148,12 +144,7 @@ impl State {
             },
             State::Float { best, seen, wants } => {
                 if let Some(Block::Floats(values, nulls)) = block {
-                    for_each(values, nulls.as_ref(), groups, |group, &value| {
-                        if !seen[group] || compare_floats(value, best[group]) == *wants {
-                            best[group] = value;
-                            seen[group] = true;
-                        }
-                    });
+                    extreme_float(best, seen, *wants, values, nulls.as_ref(), groups);
                 }
             }
             State::Rows(rows) => {
@@ -279,6 +270,101 @@ fn sum_numbers(
         sums[group] += i128::from(value);
         seen[group] = true;
     });
+}
+
+fn sum_floats(
+    sums: &mut [f64],
+    seen: &mut [bool],
+    values: &[f64],
+    nulls: Option<&NullBuffer>,
+    groups: &Groups<'_>,
+) {
+    if let (Groups::One(_), None) = (groups, nulls) {
+        // four sums at once do not wait for each other
+        let (fours, rest) = values.as_chunks::<4>();
+        let mut lanes = [0.0f64; 4];
+        for four in fours {
+            for (lane, value) in lanes.iter_mut().zip(four) {
+                *lane += value;
+            }
+        }
+        sums[0] += lanes.iter().sum::<f64>() + rest.iter().sum::<f64>();
+        seen[0] |= !values.is_empty();
+        return;
+    }
+    for_each(values, nulls, groups, |group, &value| {
+        sums[group] += value;
+        seen[group] = true;
+    });
+}
+
+/// NaN is the greatest number.
+fn extreme_float(
+    best: &mut [f64],
+    seen: &mut [bool],
+    wants: Ordering,
+    values: &[f64],
+    nulls: Option<&NullBuffer>,
+    groups: &Groups<'_>,
+) {
+    let smaller = wants == Ordering::Less;
+    if let (Groups::One(_), None) = (groups, nulls)
+        && !values.is_empty()
+    {
+        let found = if smaller { smallest(values) } else { greatest(values) };
+        if !seen[0] || compare_floats(found, best[0]) == wants {
+            best[0] = found;
+            seen[0] = true;
+        }
+        return;
+    }
+    if smaller {
+        for_each(values, nulls, groups, |group, &value| {
+            let held = &mut best[group];
+            if value < *held || held.is_nan() || !seen[group] {
+                *held = value;
+                seen[group] = true;
+            }
+        });
+    } else {
+        for_each(values, nulls, groups, |group, &value| {
+            let held = &mut best[group];
+            if value > *held || value.is_nan() || !seen[group] {
+                *held = value;
+                seen[group] = true;
+            }
+        });
+    }
+}
+
+/// Four comparisons at once; NaN loses every one, so it is found only if there is nothing else.
+fn smallest(values: &[f64]) -> f64 {
+    let (fours, rest) = values.as_chunks::<4>();
+    let mut lanes = [f64::INFINITY; 4];
+    for four in fours {
+        for (lane, &value) in lanes.iter_mut().zip(four) {
+            *lane = if value < *lane { value } else { *lane };
+        }
+    }
+    let found = lanes.iter().chain(rest).copied().fold(f64::INFINITY, f64::min);
+    if found < f64::INFINITY || values.contains(&f64::INFINITY) { found } else { f64::NAN }
+}
+
+fn greatest(values: &[f64]) -> f64 {
+    let (fours, rest) = values.as_chunks::<4>();
+    let mut lanes = [f64::NEG_INFINITY; 4];
+    let mut nan = [false; 4];
+    for four in fours {
+        for at in 0..4 {
+            let value = four[at];
+            lanes[at] = if value > lanes[at] { value } else { lanes[at] };
+            nan[at] |= value.is_nan();
+        }
+    }
+    if nan.contains(&true) || rest.iter().any(|v| v.is_nan()) {
+        return f64::NAN;
+    }
+    lanes.iter().chain(rest).copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn sum_array(
@@ -413,4 +499,26 @@ impl RowState {
 pub fn mask_block(mask: Vec<bool>) -> Block {
     let nulls = NullBuffer::from(mask.clone());
     Block::Array(Arc::new(BooleanArray::new(mask.into(), Some(nulls))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn four_at_once_find_the_same_extremes(values in proptest::collection::vec(
+            proptest::sample::select(vec![
+                0.0, 1.5, -3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY,
+            ]), 1..20)) {
+            let least = values.iter().copied().min_by(|a, b| compare_floats(*a, *b));
+            let most = values.iter().copied().max_by(|a, b| compare_floats(*a, *b));
+            let same = |a: f64, b: Option<f64>| {
+                b.is_some_and(|b| compare_floats(a, b) == Ordering::Equal)
+            };
+            prop_assert!(same(smallest(&values), least));
+            prop_assert!(same(greatest(&values), most));
+        }
+    }
 }

@@ -179,6 +179,16 @@ impl<'a> KeyColumn<'a> {
         Ok(())
     }
 
+    /// Whether values are numbered by their position in a dictionary.
+    pub fn is_terms(&self) -> bool {
+        matches!(self.numbered, Numbered::Terms)
+    }
+
+    /// Whether some rows may belong to no group.
+    pub fn may_drop(&self) -> bool {
+        self.drops_nulls()
+    }
+
     fn drops_nulls(&self) -> bool {
         !matches!(self.key, Key::Column { .. } | Key::DateTrunc { .. })
     }

@@ -23,6 +23,7 @@ use crate::error::{At, EngineError, Result};
 use crate::open::{Column, Split};
 use crate::query::Node;
 use crate::search::{self, Matches};
+use crate::split::Encoding;
 use functions::{Groups, State, mask_block};
 use keys::{DROPPED, KeyColumn, NumberMap};
 use raw::{Block, Raw};
@@ -105,9 +106,14 @@ impl<'a> SegmentRun<'a> {
         known: &mut HashMap<(String, Need), usize>,
     ) -> Result<usize> {
         let column = self.split.layout.get(field);
-        // a fast column is read the same way for every need
+        // a fast number is read the same way whatever it is needed for, so it is read once
         let need = match column {
-            Some(c) if c.fast && !c.is_json() && need == Need::Presence => Need::Order,
+            Some(c) if c.fast && !c.is_json() => match c.encoding {
+                Encoding::String | Encoding::DecimalBytes | Encoding::Ip => {
+                    if need == Need::Presence { Need::Order } else { need }
+                }
+                _ => Need::Order,
+            },
             _ => need,
         };
         if let Some(&at) = known.get(&(field.to_owned(), need)) {
@@ -191,7 +197,7 @@ impl<'a> SegmentRun<'a> {
             },
             docs.len(),
         )?;
-        if groups.contains(&DROPPED) {
+        if keys.iter().any(KeyColumn::may_drop) && groups.contains(&DROPPED) {
             let kept: Vec<u32> =
                 docs.iter().zip(&groups).filter(|(_, g)| **g != DROPPED).map(|(d, _)| *d).collect();
             groups.retain(|&group| group != DROPPED);
@@ -302,6 +308,14 @@ impl Grouping {
         block: impl Fn(usize) -> (&'b Raw, &'b Block),
         rows: usize,
     ) -> Result<Vec<u32>> {
+        // the commonest grouping, by one text column without nulls, needs no step between
+        if let [key] = &*keys
+            && key.is_terms()
+            && let (_, Block::Terms(ords, None)) = block(0)
+            && let Some(groups) = self.steps[0].number_terms(ords)
+        {
+            return Ok(groups);
+        }
         let mut groups = vec![0u32; rows];
         let mut numbers = Vec::with_capacity(rows);
         for (at, key) in keys.iter_mut().enumerate() {
@@ -323,6 +337,21 @@ impl Grouping {
 }
 
 impl Step {
+    /// Groups of positions in a dictionary; nothing if the dictionary is too large for a table.
+    fn number_terms(&mut self, ords: &[u32]) -> Option<Vec<u32>> {
+        let (_, table) = self.table.as_mut()?;
+        let pairs = &mut self.pairs;
+        let groups = ords.iter().map(|&ord| {
+            let known = table.get_mut(ord as usize + 1)?;
+            if *known == u32::MAX {
+                pairs.push((0, ord + 1));
+                *known = pairs.len() as u32 - 1;
+            }
+            Some(*known)
+        });
+        groups.collect()
+    }
+
     fn combine(&mut self, groups: &mut [u32], numbers: &[u32]) {
         let pairs = &mut self.pairs;
         let mut add = |group: u32, number: u32| {

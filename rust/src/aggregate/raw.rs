@@ -79,7 +79,7 @@ impl Raw {
             Some(DynamicColumn::DateTime(values)) => Raw::Date(values),
             Some(DynamicColumn::F64(values)) => Raw::F64(values),
             Some(DynamicColumn::Bytes(terms)) if !values => Raw::Terms(terms),
-            Some(DynamicColumn::Str(terms)) => {
+            Some(DynamicColumn::Str(terms)) if !values => {
                 let terms: BytesColumn = terms.into();
                 if column.overlong.is_none() && has_cut_terms(&terms)? {
                     return Raw::arrays(split, segment, column);

@@ -292,7 +292,7 @@ where
 {
     const CHUNK: usize = 1024;
     let rows = docs.len();
-    let mut out = Vec::with_capacity(rows);
+    let mut out: Vec<V> = Vec::with_capacity(rows);
     if column.get_cardinality() == Cardinality::Full {
         let mut buffer = [T::default(); CHUNK];
         let mut wide = [T::default(); 2 * CHUNK];

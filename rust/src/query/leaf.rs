@@ -33,6 +33,8 @@ pub struct Target<'a> {
 const NANOS_PER_DAY: i128 = 86_400_000_000_000;
 /// Up to this many values are looked up one by one.
 const FEW_TERMS: usize = 64;
+/// The same for splits where every lookup is a request.
+const FEW_REMOTE: usize = 4;
 
 pub fn any_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     match queries.len() {
@@ -79,7 +81,12 @@ impl<'a> Target<'a> {
             return Ok(Box::new(EmptyQuery));
         };
         let spans = values.iter().map(|v| Span::point(kind, v)).collect::<Result<Vec<_>>>()?;
-        let few = spans.len() <= FEW_TERMS;
+        // each looked-up value of a remote split costs requests, its fast column only one
+        let remote = self.split.directory.is_remote() && self.column.fast;
+        let few = spans.len() <= if remote { FEW_REMOTE } else { FEW_TERMS };
+        if remote && !few {
+            return Ok(scan_column(self.split, self.column, Test::Spans(spans), None));
+        }
         if !few && let Some(terms) = self.exact_terms(&spans) {
             return Ok(Box::new(TermSetQuery::new(terms)));
         }

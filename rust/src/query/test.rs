@@ -1,5 +1,6 @@
 //! A condition on one value, checked on Arrow arrays or on stored values.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -78,7 +79,11 @@ fn check_spans(spans: &[Span], array: &ArrayRef) -> Result<Vec<bool>> {
         Some(Kind::Whole) => {
             let values = whole_values(array)?;
             let values = values.as_primitive::<Int64Type>();
-            let hit = |value: i64| whole_hit(spans, i128::from(value));
+            let points = points(spans);
+            let hit = |value: i64| match &points {
+                Some(points) => points.contains(&i128::from(value)),
+                None => whole_hit(spans, i128::from(value)),
+            };
             values.values().iter().map(|&value| hit(value)).collect()
         }
         Some(Kind::Decimal(_)) => {
@@ -120,6 +125,18 @@ fn check_spans(spans: &[Span], array: &ArrayRef) -> Result<Vec<bool>> {
         }
         None => vec![false; array.len()],
     })
+}
+
+/// Many single numbers as a set: looking into it beats comparing with each.
+fn points(spans: &[Span]) -> Option<HashSet<i128>> {
+    if spans.len() <= 8 {
+        return None;
+    }
+    let points = spans.iter().filter(|span| **span != Span::Empty).map(|span| match span {
+        Span::Whole(low, high) if low == high => Some(*low),
+        _ => None,
+    });
+    points.collect()
 }
 
 fn whole_hit(spans: &[Span], value: i128) -> bool {
