@@ -26,7 +26,7 @@ _DURATION = "interval day to second"
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _NUMBERS = re.compile(r"\((\d+), (-?\d+)\)")
-_ZONE = re.compile(r'\([^,)]+(, (?:Some\()?"[^"]*"\)?)?\)')
+_ZONE = re.compile(r'\([^,)]+(, "[^"]*")?\)')
 _ELEMENT = re.compile(r", field: '(?:[^'\\]|\\.)*'")
 
 

@@ -56,8 +56,9 @@ def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings)
             _log.warning("`%s` is left out: %s", meta.path, problem)
     if not read:
         raise error("REPAIR_NO_SPLITS", path=store.url)
-    inside = _merged(columns.schema for _, _, columns in read)
     names = _partition_names(meta.path for meta, _, _ in read)
+    # some writers keep partition columns inside splits too
+    inside = _merged((columns.schema for _, _, columns in read), names)
     values = [parse_folder(meta.path) for meta, _, _ in read]
     partitions = [Field(name, _inferred([v.get(name) for v in values])) for name in names]
     schema = Struct((*inside.fields, *partitions))
@@ -72,12 +73,13 @@ def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings)
     )
 
 
-def _merged(schemas: Iterable[Struct]) -> Struct:
+def _merged(schemas: Iterable[Struct], without: Sequence[str]) -> Struct:
     """All columns there are; the first split that has one decides its type."""
     fields: dict[str, Field] = {}
     for schema in schemas:
         for field in schema.fields:
-            fields.setdefault(field.name, field)
+            if field.name not in without:
+                fields.setdefault(field.name, field)
     return Struct(tuple(fields.values()))
 
 
