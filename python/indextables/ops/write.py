@@ -7,7 +7,7 @@ import time
 import uuid
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -117,32 +117,40 @@ def sorted_by_partition(
 
 def write_batches(spec: WriteSpec, batches: Iterable[pa.RecordBatch]) -> list[WrittenSplit]:
     """Write the rows of a task. With partitions, rows of one partition come one after another."""
-    sink = _Sink(spec)
-    try:
+    with SplitSink(spec) as sink:
         for batch in batches:
-            for values, run in _runs(spec, batch):
-                sink.add(values, run)
-        sink.finish()
-    except BaseException:
-        sink.abort()
-        raise
+            sink.add_rows(batch)
     return sink.written
 
 
 @dataclass
-class _Sink:
-    """The split being written, and those that are finished."""
+class SplitSink:
+    """The split being written, and those that are finished. Leaving the block finishes the last."""
 
     spec: WriteSpec
     written: list[WrittenSplit] = field(default_factory=list)
     _writer: SplitWriter | None = None
     _values: dict[str, str] = field(default_factory=dict)
 
-    def add(self, values: dict[str, str], batch: pa.RecordBatch) -> None:
-        """Add rows of one partition; begins another split where it must."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._finish()
+        elif self._writer is not None:
+            # what is in the store already is the driver's to remove
+            self._writer.abort()
+
+    def add_rows(self, batch: pa.RecordBatch) -> None:
+        """Add rows; those of one partition come one after another."""
+        for values, run in _runs(self.spec, batch):
+            self._add(values, run)
+
+    def _add(self, values: dict[str, str], batch: pa.RecordBatch) -> None:
         writer = self._writer
         if writer is not None and (values != self._values or not writer.accepts(batch)):
-            self.finish()
+            self._finish()
             writer = None
         if writer is None:
             spec = self.spec
@@ -150,10 +158,9 @@ class _Sink:
             self._writer, self._values = writer, values
         writer.write(batch)
         if writer.estimated_bytes >= self.spec.settings.get(keys.MAX_SPLIT_BYTES):
-            self.finish()
+            self._finish()
 
-    def finish(self) -> None:
-        """Put the split being written into the store."""
+    def _finish(self) -> None:
         if self._writer is None:
             return
         spec, values = self.spec, self._values
@@ -161,11 +168,6 @@ class _Sink:
         info = self._writer.finish(native_store(spec.url, spec.store_options), path)
         self._writer = None
         self.written.append(_describe(spec, values, path, info))
-
-    def abort(self) -> None:
-        """Forget the split being written; what is in the store is the driver's to remove."""
-        if self._writer is not None:
-            self._writer.abort()
 
 
 def _describe(spec: WriteSpec, values: dict[str, str], path: str, info: SplitInfo) -> WrittenSplit:

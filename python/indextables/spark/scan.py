@@ -111,6 +111,13 @@ def plan(request: Request) -> Answer:
     return reply | {"hosts": [[]] * len(tasks)}, [function, *tasks]
 
 
+def plan_rows(request: Request) -> tuple[ReadTask, list[Source]]:
+    """A scan to be read right here, whatever its size."""
+    table = open_table(request)
+    scan = _make_scan(request, table)
+    return ReadTask(_spec(table, scan)), sources_of(scan)
+
+
 def plan_tasks(request: Request) -> tuple[ReadTask, list[bytes]]:
     """A scan that is always done by tasks: for Spark's plain Python data source."""
     table = open_table(request)

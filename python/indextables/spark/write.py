@@ -19,6 +19,7 @@ from indextables.ops.write import WriteSpec, WrittenSplit
 from indextables.plan.fields import plan_fields
 from indextables.plan.filters import plan_filters
 from indextables.plan.partitions import partition_arrays
+from indextables.spark import rows
 from indextables.spark.request import Request
 from indextables.spark.tables import properties_of
 from indextables.spark.warm import OpenTable, find_table, log_of
@@ -60,15 +61,19 @@ def begin(request: Request) -> Answer:
     """How rows shall arrive, and the function that writes them."""
     table = find_table(request)
     spec = _spec(request, table)
-    partitions = list(spec.partition_columns)
+    command = request.body.get("command")
+    # a deleted row has no columns to arrange it by
+    partitions = [] if command == "DELETE" else list(spec.partition_columns)
     optimize = spec.settings.get(keys.OPTIMIZE)
     advisory = spec.settings.get(keys.TARGET_SPLIT_BYTES) if optimize else 0
     layout = {"cluster_by": partitions, "sort_by": partitions, "advisory_bytes": advisory}
-    return layout, [pickled_writer(spec)]
+    return layout, [pickled_writer(spec, rows=command is not None)]
 
 
 def commit(request: Request) -> dict[str, Any]:
     """Make what the tasks wrote part of the table."""
+    if "command" in request.body:
+        return rows.commit(request, _written(request))
     table = find_table(request)
     spec = _spec(request, table)
     save = Save(

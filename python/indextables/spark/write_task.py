@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from indextables.ops.write import WriteSpec, write_batches
+from indextables.ops.change_rows import split_delta
+from indextables.ops.write import SplitSink, WriteSpec, WrittenSplit, write_batches
 from indextables.spark.compat import acknowledge_at_once, settle
 from indextables.spark.shipping import pickled
 
@@ -16,6 +18,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MESSAGE = "message"
+
+
+@dataclass(frozen=True)
+class RowTask:
+    """Writes the new rows of a row-level command and reports the positions of the old ones."""
+
+    spec: WriteSpec
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One batch with the report."""
+        acknowledge_at_once()
+        with SplitSink(self.spec) as sink:
+            deleted = split_delta(batches, sink.add_rows)
+        yield _report(
+            sink.written,
+            deleted={p: base64.b64encode(b.serialize()).decode() for p, b in deleted.items()},
+        )
+        settle()
+
+
+def _report(splits: list[WrittenSplit], **more: Any) -> pa.RecordBatch:
+    report = json.dumps({"splits": [split.to_json() for split in splits], **more}).encode()
+    return pa.record_batch([pa.array([report], pa.binary())], names=[MESSAGE])
 
 
 @dataclass(frozen=True)
@@ -27,13 +52,12 @@ class WriteTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One batch with the report."""
         acknowledge_at_once()
-        splits = write_batches(self.spec, batches)
-        report = json.dumps({"splits": [split.to_json() for split in splits]}).encode()
-        yield pa.record_batch([pa.array([report], pa.binary())], names=[MESSAGE])
+        yield _report(write_batches(self.spec, batches))
         settle()
 
 
-def pickled_writer(spec: WriteSpec) -> bytes:
-    """The write function, ready to ship."""
+def pickled_writer(spec: WriteSpec, *, rows: bool = False) -> bytes:
+    """The function of a write, or of a row-level command, ready to ship."""
     report = {"name": MESSAGE, "type": "binary", "nullable": True, "metadata": {}}
-    return pickled(WriteTask(spec), {"type": "struct", "fields": [report]})
+    task = RowTask(spec) if rows else WriteTask(spec)
+    return pickled(task, {"type": "struct", "fields": [report]})

@@ -1,0 +1,66 @@
+"""DELETE, UPDATE and MERGE INTO for the hooks."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from pyroaring import BitMap
+
+from indextables.config import read as keys
+from indextables.expr.predicate import parse_predicate
+from indextables.log.transaction import Operation
+from indextables.ops.change_rows import OPERATIONS, RowChange, commit_rows, joined, positions
+from indextables.ops.read import DOC, PSEUDO, SPLIT, read_table
+from indextables.plan.filters import plan_filters
+from indextables.spark import scan
+from indextables.spark.request import Request
+from indextables.spark.warm import open_table
+
+if TYPE_CHECKING:
+    from indextables.ops.write import WrittenSplit
+
+_ROW_ID = [
+    {"name": name, "type": kind, "nullable": True, "metadata": {}}
+    for name, kind in ((SPLIT, "string"), (DOC, "long"))
+]
+
+
+def can_delete(request: Request) -> dict[str, Any]:
+    """Whether the index alone finds the rows, and the planner can do it without a job."""
+    table = open_table(request)
+    predicates = [parse_predicate(value) for value in request.body["predicates"]]
+    exact = plan_filters(predicates, table.columns, time_zone=request.time_zone).exact
+    small = table.snapshot.size_bytes <= table.settings.get(keys.LOCAL_MAX_BYTES)
+    return {"ok": exact and small}
+
+
+def delete(request: Request) -> dict[str, Any]:
+    """Delete the rows of predicates that the index answers exactly."""
+    table = open_table(request)
+    columns = {"type": "struct", "fields": _ROW_ID}
+    ids = Request({**request.body, "wire": columns, "schema": columns})
+    assert PSEUDO.keys() >= {SPLIT, DOC}
+    task, sources = scan.plan_rows(ids)
+    deleted = positions(read_table(task.spec, sources))
+    if not deleted:
+        return {"deleted": 0}
+    change = RowChange(Operation.DELETE, deleted)
+    done = commit_rows(table.log, change, table.snapshot, table.settings)
+    return {"deleted": sum(len(b) for b in deleted.values()), "version": done.version}
+
+
+def commit(request: Request, splits: list[WrittenSplit]) -> dict[str, Any]:
+    """Commit what the tasks of a row-level command found and wrote."""
+    table = open_table(request)
+    reports = [message for message in request.body["messages"] if message]
+    deleted = joined({path: _bitmap(t) for path, t in r["deleted"].items()} for r in reports)
+    if not deleted and not splits:
+        return {"version": table.snapshot.version}
+    change = RowChange(OPERATIONS[request.body["command"]], deleted, splits)
+    done = commit_rows(table.log, change, table.snapshot, table.settings)
+    return {"version": done.version}
+
+
+def _bitmap(text: str) -> BitMap:
+    return BitMap.deserialize(base64.b64decode(text))
