@@ -5,6 +5,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 SPARK ?= 4.3.0
+OLDEST_SPARK ?= 4.0.5
 VENV ?= .venv
 BIN := $(VENV)/bin
 CACHE ?= $(HOME)/.cache/indextables
@@ -37,6 +38,10 @@ demo: setup ## Index, search, aggregate and change a sample of log events
 test: setup ## Run the tests
 	cargo test --quiet --manifest-path rust/Cargo.toml
 	$(BIN)/python -m pytest -q -m "not slow"
+
+test-oldest: setup ## Run the short test of everything on the oldest supported Spark
+	$(MAKE) --no-print-directory .venv-oldest/.ready VENV=.venv-oldest SPARK=$(OLDEST_SPARK)
+	.venv-oldest/bin/python -m pytest -q tests/spark/test_compat.py
 
 test-slow: setup ## Run thousands of generated cases
 	$(BIN)/python -m pytest -q -m slow
@@ -97,4 +102,4 @@ $(AZURITE):
 	npm install --silent --no-fund --no-audit --prefix $(CACHE)/npm azurite@$(AZURITE_VERSION); \
 	else echo "no Node: tests against Azure will be skipped"; fi
 
-.PHONY: help setup servers demo test test-slow check fix bench docs wheel clean
+.PHONY: help setup servers demo test test-oldest test-slow check fix bench docs wheel clean

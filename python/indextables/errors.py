@@ -503,6 +503,18 @@ CODES: dict[str, Code] = {
         "check that the store is reachable and the credentials are right",
         "58030",
     ),
+    "STREAM_CHANGED": Code(
+        UnsupportedError,
+        "version {version} of `{path}` changes rows that the stream has read already",
+        "set the option ignoreDeletes or ignoreChanges, or start a new stream",
+        "0A000",
+    ),
+    "STREAM_VERSION_GONE": Code(
+        UnsupportedError,
+        "version {version} of `{path}` is no longer in the log",
+        "start a new stream with a new checkpoint location",
+        "0A000",
+    ),
     "TABLE_EXISTS": Code(
         TableExistsError,
         "a table exists already at `{path}`",

@@ -111,6 +111,8 @@ def test_metadata_columns_name_the_row(spark, both, path):
         ("SELECT id FROM ours WHERE id > 3", "pushed filters: [id IS NOT NULL, id > 3]"),
         ("SELECT id FROM ours WHERE message indexquery 'x'", "[message indexquery 'x']"),
         ("SELECT id FROM ours LIMIT 2", "pushed limit: 2"),
+        ("SELECT id FROM ours ORDER BY ts LIMIT 2", "pushed order: [ts ASC NULLS FIRST]"),
+        ("SELECT max(id) FROM ours", "pushed aggregates: [MAX(id)]"),
         ("SELECT count(*) FROM ours", "answered by: log"),
         ("SELECT count(*) FROM ours WHERE kind = 1", "splits: 1 of 3"),
     ],

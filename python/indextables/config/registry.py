@@ -13,6 +13,7 @@ from indextables.config import (
     read,
     rows,
     storage,
+    stream,
     write,
 )
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 OPTIONS: tuple[Option[Any], ...] = (
     *read.OPTIONS,
     *write.OPTIONS,
+    *stream.OPTIONS,
     *indexing.OPTIONS,
     *rows.OPTIONS,
     *maintenance.OPTIONS,

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from indextables.config import read as keys
 from indextables.engine.query import parse_query
-from indextables.engine.split import Split
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate
 from indextables.expr.values import kind_of
@@ -209,8 +208,6 @@ def _make_plan(request: Request, table: OpenTable) -> Planned:
         scan = _make_scan(request, table)
         return Planned(scan, _is_local(request, table, scan))
     context: dict[str, Any] = {"ansi": request.ansi, "time_zone": request.time_zone}
-    if not hasattr(Split, "aggregate"):
-        return _from_log_only(request, table, aggregation)
     complete = plan_complete(aggregation, table.columns, **context)
     if complete is not None:
         scan = _make_scan(request, table, complete.partial)
@@ -218,15 +215,6 @@ def _make_plan(request: Request, table: OpenTable) -> Planned:
             return Planned(scan, local=True, complete=complete)
     partial = plan_aggregation(aggregation, table.columns, **context)
     return Planned(_make_scan(request, table, partial), local=False)
-
-
-def _from_log_only(request: Request, table: OpenTable, aggregation: dict[str, Any]) -> Planned:
-    complete = plan_complete(aggregation, table.columns, ansi=request.ansi)
-    if complete is not None:
-        scan = _make_scan(request, table, complete.partial)
-        if scan.answered_by_log:
-            return Planned(scan, local=True, complete=complete)
-    return Planned(_make_scan(request, table), local=False)
 
 
 def _make_scan(
@@ -255,14 +243,8 @@ def _make_scan(
         counters=counters,
         aggregate=aggregate,
         limit=limit,
-        order=_order(order, limit, table),
+        order=plan_top(order, limit, table.columns) if order and limit is not None else None,
     )
-
-
-def _order(order: Any, limit: int | None, table: OpenTable) -> Any:
-    if not order or limit is None or not hasattr(Split, "describe"):
-        return None
-    return plan_top(order, limit, table.columns)
 
 
 def _output(request: Request) -> pa.Schema:

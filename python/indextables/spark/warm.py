@@ -12,6 +12,7 @@ from indextables.config import read as read_keys
 from indextables.config import storage as storage_keys
 from indextables.errors import TableNotFoundError
 from indextables.log import Log, Snapshot, open_log
+from indextables.log.history import parse_timestamp
 from indextables.plan.columns import Columns, describe_columns, file_mappings
 from indextables.storage import Store, open_store
 from indextables.storage.address import parse_address
@@ -117,6 +118,9 @@ def _snapshot(request: Request, log: Log) -> Snapshot:
     version = request.settings.get(read_keys.VERSION_AS_OF)
     if version is not None:
         return log.snapshot(version)
+    moment = request.settings.get(read_keys.TIMESTAMP_AS_OF)
+    if moment is not None:
+        return log.snapshot(timestamp_ms=parse_timestamp(moment))
     return log.snapshot()
 
 

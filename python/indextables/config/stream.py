@@ -1,0 +1,60 @@
+"""Keys of reading a table as a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indextables.config.option import BOOLEAN, SIZE, Option, Scope, integer, optional
+
+_GROUP = "Streaming"
+_OPTION = (Scope.OPTION,)
+
+STARTING_VERSION = Option(
+    "startingVersion",
+    optional(integer(0)),
+    None,
+    "First version whose changes are read; unset, the stream begins with the table as it is.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+MAX_FILES_PER_TRIGGER = Option(
+    "maxFilesPerTrigger",
+    integer(1),
+    1000,
+    "Most splits of one micro-batch; a version is never cut.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+MAX_BYTES_PER_TRIGGER = Option(
+    "maxBytesPerTrigger",
+    optional(SIZE),
+    None,
+    "Most bytes of splits of one micro-batch; a version is never cut.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+IGNORE_DELETES = Option(
+    "ignoreDeletes",
+    BOOLEAN,
+    default=False,
+    doc="Go on over versions that only remove rows.",
+    group=_GROUP,
+    scopes=_OPTION,
+    bare=True,
+)
+IGNORE_CHANGES = Option(
+    "ignoreChanges",
+    BOOLEAN,
+    default=False,
+    doc="Go on over versions that change rows, reading the splits they add.",
+    group=_GROUP,
+    scopes=_OPTION,
+    bare=True,
+)
+
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    value for value in tuple(globals().values()) if isinstance(value, Option)
+)

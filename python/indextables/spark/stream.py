@@ -1,0 +1,124 @@
+"""A table as a streaming source: its appends, version by version."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from indextables.config import read as read_keys
+from indextables.config import stream as keys
+from indextables.errors import error
+from indextables.log.actions import AddFile, RemoveFile
+from indextables.log.entries import to_adds
+from indextables.ops.read import ReadSpec, Source
+from indextables.spark.read_task import pickled_reader
+from indextables.spark.warm import OpenTable, open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from indextables.log.replay import Commit
+    from indextables.spark.planner import Answer
+    from indextables.spark.request import Request
+
+# an offset is the last version that was read; before the first one, `whole` asks for the table
+_BEFORE = -1
+
+
+def start(request: Request) -> dict[str, Any]:
+    """Where a new stream begins."""
+    table = open_table(request)
+    first = table.settings.get(keys.STARTING_VERSION)
+    whole = first is None
+    return {"offset": {"version": _BEFORE if first is None else first - 1, "whole": whole}}
+
+
+def latest(request: Request) -> dict[str, Any]:
+    """How far the next micro-batch reaches."""
+    table = open_table(request)
+    newest = table.snapshot.version
+    last, begin = request.body.get("last"), request.body.get("start")
+    if last is not None:
+        newest = min(newest, last["version"])
+    if begin is not None and not begin["whole"]:
+        newest = _within_limits(table, begin["version"], newest)
+    return {"offset": {"version": newest, "whole": False}}
+
+
+def plan(request: Request) -> Answer:
+    """The tasks of one micro-batch."""
+    table = open_table(request)
+    begin, end = request.body["start"], request.body["end"]
+    if begin["whole"]:
+        adds = to_adds(table.log.snapshot(end["version"]).files())
+    else:
+        adds = [
+            add
+            for commit in _commits(table, begin["version"], end["version"])
+            for add in _appended(table, commit)
+        ]
+    tasks = [json.dumps([asdict(_source(add))]).encode() for add in adds]
+    return {}, [pickled_reader(_spec(request, table), request.body["wire"]), *tasks]
+
+
+def _commits(table: OpenTable, after: int, last: int) -> Iterator[Commit]:
+    for version in range(after + 1, last + 1):
+        commit = table.log.reader.commit(version)
+        if commit is None:
+            raise error("STREAM_VERSION_GONE", version=version, path=table.store.url)
+        yield commit
+
+
+def _within_limits(table: OpenTable, after: int, last: int) -> int:
+    """The last version that fits into a micro-batch; at least one does."""
+    files = size = 0
+    reached = after
+    most_files = table.settings.get(keys.MAX_FILES_PER_TRIGGER)
+    most_bytes = table.settings.get(keys.MAX_BYTES_PER_TRIGGER)
+    for commit in _commits(table, after, last):
+        adds = [a for a in commit.actions if isinstance(a, AddFile) and a.data_change]
+        files += len(adds)
+        size += sum(add.size for add in adds)
+        over = files > most_files or (most_bytes is not None and size > most_bytes)
+        if over and reached > after:
+            return reached
+        reached = commit.version
+    return reached
+
+
+def _appended(table: OpenTable, commit: Commit) -> list[AddFile]:
+    """The new splits of a version; a version that takes rows away needs the user's word."""
+    adds = [a for a in commit.actions if isinstance(a, AddFile) and a.data_change]
+    removes = [a for a in commit.actions if isinstance(a, RemoveFile) and a.data_change]
+    settings = table.settings
+    if removes and not settings.get(keys.IGNORE_CHANGES):
+        if adds or not settings.get(keys.IGNORE_DELETES):
+            raise error("STREAM_CHANGED", version=commit.version, path=table.store.url)
+        return []
+    return adds
+
+
+def _source(add: AddFile) -> Source:
+    vector, begin, end = add.deletion_vector, add.footer_start_offset, add.footer_end_offset
+    return Source(
+        path=add.path,
+        footer=None if begin is None or end is None else (begin, end),
+        partition_values=dict(add.partition_values),
+        vector=None
+        if vector is None
+        else (vector.file, vector.offset, vector.length, vector.cardinality),
+        query=0,
+    )
+
+
+def _spec(request: Request, table: OpenTable) -> ReadSpec:
+    return ReadSpec(
+        place=table.store.native(),
+        settings=table.settings,
+        table_schema=table.snapshot.metadata.schema_string,
+        partition_columns=table.snapshot.partition_columns,
+        output=request.schema("wire").to_arrow_schema(),
+        queries=({"type": "all"},),
+        batch_rows=table.settings.get(read_keys.BATCH_ROWS),
+    )

@@ -1,0 +1,70 @@
+"""Row-level changes through SQL."""
+
+from __future__ import annotations
+
+import pytest
+
+from indextables.log import open_log
+from indextables.storage import open_store
+
+
+@pytest.fixture(params=[(), ("kind",)], ids=["flat", "partitioned"])
+def table(request, spark, table_path):
+    """Ten rows in one or several splits; gives the name to use in SQL."""
+    rows = spark.range(0, 10, 1, 2).selectExpr(
+        "id", "concat('row ', id) AS message", "cast(id % 3 AS int) AS kind"
+    )
+    writer = rows.write.format("indextables").option("indexing.typemap.message", "text")
+    (writer.partitionBy(*request.param) if request.param else writer).save(table_path)
+    return f"indextables.`{table_path}`"
+
+
+def ids(spark, table: str, where: str = "true") -> list[int]:
+    return sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {where}").collect())
+
+
+def test_delete_by_what_the_index_answers(spark, table):
+    spark.sql(f"DELETE FROM {table} WHERE id IN (2, 3) OR kind = 1")
+    assert ids(spark, table) == [0, 5, 6, 8, 9]
+    spark.sql(f"DELETE FROM {table} WHERE message indexquery '8'")
+    assert ids(spark, table) == [0, 5, 6, 9]
+    assert spark.sql(f"SELECT count(*), max(id), sum(id) FROM {table}").first() == (4, 9, 20)
+
+
+def test_delete_by_what_only_spark_can_tell(spark, table):
+    spark.sql(f"DELETE FROM {table} WHERE length(message) * id > 40")
+    assert ids(spark, table) == list(range(9))
+    spark.sql(f"DELETE FROM {table} WHERE id IN (SELECT max(id) FROM {table})")
+    assert ids(spark, table) == list(range(8))
+
+
+def test_delete_of_all_rows_removes_the_splits(spark, table):
+    spark.sql(f"DELETE FROM {table} WHERE id >= 0")
+    assert ids(spark, table) == []
+    path = table.split("`")[1]
+    assert open_log(open_store(path)).snapshot().num_files == 0
+
+
+def test_update_moves_rows_to_new_splits(spark, table):
+    spark.sql(f"UPDATE {table} SET message = concat(message, ' changed'), kind = 7 WHERE id > 7")
+    assert ids(spark, table, "message indexquery 'changed'") == [8, 9]
+    assert ids(spark, table, "kind = 7") == [8, 9]
+    assert ids(spark, table) == list(range(10))
+
+
+def test_merge_into_updates_deletes_and_inserts(spark, table):
+    spark.sql(f"""
+        MERGE INTO {table} t USING (
+          SELECT * FROM VALUES (3L, 'three', 0), (4L, 'x', 1), (99L, 'new', 2) s(id, message, kind)
+        ) s ON t.id = s.id
+        WHEN MATCHED AND s.message = 'x' THEN DELETE
+        WHEN MATCHED THEN UPDATE SET message = s.message
+        WHEN NOT MATCHED THEN INSERT *""")
+    assert ids(spark, table) == [0, 1, 2, 3, 5, 6, 7, 8, 9, 99]
+    assert ids(spark, table, "message = 'three'") == [3]
+
+
+def test_older_versions_still_show_deleted_rows(spark, table):
+    spark.sql(f"DELETE FROM {table} WHERE id < 5")
+    assert spark.sql(f"SELECT count(*) FROM {table} VERSION AS OF 1").first()[0] == 10
+    assert spark.sql(f"SELECT count(*) FROM {table}").first()[0] == 5
