@@ -30,7 +30,7 @@ object Buckets {
     call(new RangeBucket, Cast(arguments.head, DoubleType) +: typed, arguments)
   }
 
-  private def call(function: Bucket[_], typed: Seq[Expression], given: Seq[Expression]): Expression =
+  private def call(function: BucketFunction[_], typed: Seq[Expression], given: Seq[Expression]): Expression =
     ApplyFunctionExpression(function.of(typed.map(_ => NullType)), typed)
 
   private def check(form: String, arguments: Seq[Expression], allowed: Range): Unit =
@@ -38,15 +38,21 @@ object Buckets {
       throw new IndexTablesException(s"[SQL_SYNTAX] `$form` is called with ${arguments.length} arguments")
 }
 
-abstract class Bucket[T] extends ScalarFunction[T] {
+abstract class BucketFunction[T] extends ScalarFunction[T] {
   private var arguments: Array[DataType] = Array.empty
   def of(given: Seq[DataType]): this.type = { arguments = types(given.length); this }
   protected def types(count: Int): Array[DataType]
   override def inputTypes(): Array[DataType] = arguments
   override def canonicalName(): String = name()
+  // the same call in SELECT and in GROUP BY is the same expression
+  override def equals(other: Any): Boolean = other match {
+    case that: BucketFunction[_] => canonicalName() == that.canonicalName() && inputTypes().sameElements(that.inputTypes())
+    case _ => false
+  }
+  override def hashCode(): Int = canonicalName().hashCode
 }
 
-class Histogram extends Bucket[java.lang.Double] {
+class Histogram extends BucketFunction[java.lang.Double] {
   override def name(): String = "indextables_histogram"
   override def resultType(): DataType = DoubleType
   override protected def types(count: Int): Array[DataType] = Array.fill(count)(DoubleType)
@@ -59,7 +65,7 @@ class Histogram extends Bucket[java.lang.Double] {
     }
 }
 
-class DateHistogram extends Bucket[java.lang.Long] {
+class DateHistogram extends BucketFunction[java.lang.Long] {
   override def name(): String = "indextables_date_histogram"
   override def resultType(): DataType = TimestampType
   override protected def types(count: Int): Array[DataType] = TimestampType +: Array.fill[DataType](count - 1)(StringType)
@@ -98,7 +104,7 @@ object DateHistogram {
   }
 }
 
-class RangeBucket extends Bucket[UTF8String] {
+class RangeBucket extends BucketFunction[UTF8String] {
   override def name(): String = "indextables_range"
   override def resultType(): DataType = StringType
   override protected def types(count: Int): Array[DataType] =

@@ -148,6 +148,15 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
   override def hashCode(): Int = request.hashCode()
 }
 
+/** A table that a catalog knows and nobody has written to yet. */
+class EmptyScan(schema: StructType) extends Scan with Batch {
+  override def readSchema(): StructType = schema
+  override def description(): String = "an empty table"
+  override def toBatch: Batch = this
+  override def planInputPartitions(): Array[InputPartition] = Array.empty
+  override def createReaderFactory(): PartitionReaderFactory = Compat.readerFactory(Array.empty, schema)
+}
+
 /** One task: the splits it reads, and where it would rather run. */
 class Task(index: Int, content: Array[Byte], hosts: Array[String]) extends PythonInputPartition(index, content) {
   override def preferredLocations(): Array[String] = hosts

@@ -63,12 +63,13 @@ class IndexTable(val state: TableState, override val properties: java.util.Map[S
     else EnumSet.of(BATCH_READ, MICRO_BATCH_READ, V1_BATCH_WRITE, STREAMING_WRITE)
 
   override def metadataColumns(): Array[MetadataColumn] = Array(
-    Hidden("_split", StringType, "path of the split the row is in"),
-    Hidden("_doc", LongType, "number of the row in its split"),
+    Hidden("_split", StringType, "path of the split the row is in", isNullable = false),
+    Hidden("_doc", LongType, "number of the row in its split", isNullable = false),
     Hidden("_score", FloatType, "relevance of the row for the search"),
     Hidden("_snippet", StringType, "the part of the text that matches"))
 
-  private case class Hidden(name: String, dataType: DataType, override val comment: String) extends MetadataColumn
+  private case class Hidden(name: String, dataType: DataType, override val comment: String,
+    override val isNullable: Boolean = true) extends MetadataColumn
 
   /** What every operation on this table starts from. */
   def request(options: CaseInsensitiveStringMap = CaseInsensitiveStringMap.empty()): ObjectNode = {
@@ -84,13 +85,14 @@ class IndexTable(val state: TableState, override val properties: java.util.Map[S
   }
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new IndexScanBuilder(this, request(options))
+    if (state.exists) new IndexScanBuilder(this, request(options)) else () => new EmptyScan(state.schema)
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new IndexWriteBuilder(this, info)
 
   override def canDeleteWhere(predicates: Array[Predicate]): Boolean =
-    Rpc.call("can_delete", deletion(predicates)).json.get("ok").asBoolean
-  override def deleteWhere(predicates: Array[Predicate]): Unit = Rpc.call("delete", deletion(predicates))
+    !state.exists || Rpc.call("can_delete", deletion(predicates)).json.get("ok").asBoolean
+  override def deleteWhere(predicates: Array[Predicate]): Unit =
+    if (state.exists) Rpc.call("delete", deletion(predicates))
 
   private def deletion(predicates: Array[Predicate]): ObjectNode = {
     val node = request()

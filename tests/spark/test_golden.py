@@ -49,7 +49,8 @@ def test_hooks_send_what_the_golden_file_says(spark, empty_table, golden, name):
     document = sent(spark, empty_table, CONDITIONS[name])
     file = golden / f"{name}.json"
     if os.environ.get("INDEXTABLES_GOLDEN") == "write":
-        file.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        lines = ",\n".join(json.dumps(value, ensure_ascii=False) for value in document)
+        file.write_text(f"[\n{lines}\n]\n", "utf-8")
     assert document == json.loads(file.read_text("utf-8"))
 
 

@@ -22,6 +22,7 @@ def both(spark, tmp_path_factory):
         "id / 7.0D AS ratio",
         "timestamp_seconds(id * 3600) AS ts",
         "named_struct('a', id, 'b', cast(id AS string)) AS nested",
+        "array(concat('t', id % 9), concat('t', id % 4)) AS tags",
     )
     rows.write.parquet(str(folder / "parquet"))
     writer = rows.write.format("indextables").option("indexing.typemap.message", "text")
@@ -53,6 +54,10 @@ def rows(spark, sql: str, table: str) -> list[str]:
         "SELECT id FROM @ WHERE NOT (host = 'host-3') OR id IN (1, 2, 3)",
         "SELECT id FROM @ WHERE message = 'message number 9'",
         "SELECT id FROM @ WHERE message LIKE '%number 29%'",
+        "SELECT id FROM @ WHERE message LIKE 'm_ss%number%7%' AND message LIKE '%e n%r 2_'",
+        "SELECT id FROM @ WHERE message RLIKE 'number 1[0-5]$' AND NOT message RLIKE 'x+'",
+        "SELECT id FROM @ WHERE array_contains(tags, 't3') OR array_contains(tags, 't8')",
+        "SELECT date_trunc('DAY', ts) AS day, count(*) FROM @ GROUP BY 1",
         "SELECT id, nested.b FROM @ WHERE length(message) = 16",
         "SELECT kind, id FROM @ WHERE ts >= '1970-01-12' AND kind <> 0",
         "SELECT count(*) FROM @",
@@ -89,6 +94,29 @@ def test_rows_equal_parquet(spark, both, path, sql):
 def test_search_finds_the_rows(spark, both, path, condition, same):
     found = rows(spark, f"SELECT id FROM ours WHERE {condition}", "ours")
     assert found == rows(spark, f"SELECT id FROM theirs WHERE {same}", "theirs")
+
+
+def test_bucket_functions_agree_with_spark(spark, both, path):
+    sql = (
+        "SELECT indextables_histogram(id, 50) AS h, "
+        "indextables_date_histogram(ts, '1d') AS d, "
+        "indextables_range(id, 'low', NULL, 100, 'high', 100, NULL) AS r, count(*) AS n "
+        "FROM @ GROUP BY 1, 2, 3"
+    )
+    assert rows(spark, sql, "ours") == rows(spark, sql, "theirs")
+
+
+def test_fast_mode_says_that_it_truncates(spark, both):
+    spark.conf.set("spark.indextables.read.mode", "fast")
+    spark.conf.set("spark.indextables.read.defaultLimit", "5")
+    try:
+        text = spark.sql("EXPLAIN SELECT id FROM ours WHERE id > 3").collect()[0][0]
+        assert "TRUNCATED by read.mode=fast to 5 rows" in text
+        assert len(spark.sql("SELECT id FROM ours WHERE id > 3").collect()) < 100
+        assert spark.sql("SELECT count(*) FROM ours WHERE id > 3").first()[0] == 296
+    finally:
+        spark.conf.unset("spark.indextables.read.mode")
+        spark.conf.unset("spark.indextables.read.defaultLimit")
 
 
 def test_search_as_a_column_and_with_parameters(spark, both):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
@@ -13,11 +14,13 @@ import pyarrow as pa
 from indextables.config import read as keys
 from indextables.engine.query import parse_query
 from indextables.expr.binding import conjunction
-from indextables.expr.predicate import parse_predicate
+from indextables.expr.predicate import parse_predicate, searches_in
 from indextables.expr.values import kind_of
 from indextables.ops import skipping_stats
 from indextables.ops.read import (
+    SNIPPET,
     ReadSpec,
+    Source,
     count_rows,
     put_in_order,
     read_table,
@@ -52,6 +55,7 @@ _SHAPING = (
     "options", "session", "complete",
 )  # fmt: skip
 _KEPT_PLANS = 32
+_log = logging.getLogger("indextables.read")
 _plans: OrderedDict[tuple[str, int, str], Planned] = OrderedDict()
 
 
@@ -97,7 +101,8 @@ def plan(request: Request) -> Answer:
     local = found.local and not request.body.get("distributed")
     reply = {
         "local": local,
-        "explain": describe_scan(request.body, found.scan, local=local),
+        "explain": describe_scan(request.body, found.scan, local=local)
+        + _warn_if_fast(table, found),
         "bytes": found.scan.output_bytes,
         "rows": found.scan.rows,
         "runtime_columns": list(table.snapshot.partition_columns),
@@ -108,6 +113,15 @@ def plan(request: Request) -> Answer:
     tasks = _tasks(request, table, found.scan)
     function = pickled_reader(_spec(table, found.scan), request.body["wire"])
     return reply | {"hosts": [[]] * len(tasks)}, [function, *tasks]
+
+
+def _warn_if_fast(table: OpenTable, found: Planned) -> str:
+    """Mode `fast` leaves rows out: say so in the plan and in the log, every time."""
+    most = _fast_limit(table, found.scan)
+    if most is None:
+        return ""
+    _log.warning("read.mode=fast: every task returns at most %s rows of %s", most, table.store.url)
+    return f", TRUNCATED by read.mode=fast to {most} rows per task"
 
 
 def plan_rows(request: Request) -> tuple[ReadTask, list[Source]]:
@@ -267,6 +281,7 @@ def _is_local(request: Request, table: OpenTable, scan: ScanPlan) -> bool:
 
 
 def _spec(table: OpenTable, scan: ScanPlan) -> ReadSpec:
+    fast = _fast_limit(table, scan)
     return ReadSpec(
         place=table.store.native(),
         settings=table.settings,
@@ -275,10 +290,28 @@ def _spec(table: OpenTable, scan: ScanPlan) -> ReadSpec:
         output=scan.schema,
         queries=scan.queries,
         aggregate=scan.aggregate,
-        limit=scan.limit,
+        limit=scan.limit if fast is None else fast,
         order=scan.order,
         batch_rows=table.settings.get(keys.BATCH_ROWS),
+        snippet=_snippet(table, scan),
     )
+
+
+def _fast_limit(table: OpenTable, scan: ScanPlan) -> int | None:
+    """Where mode `fast` cuts off a task that no limit of the query bounds."""
+    if table.settings.get(keys.MODE) != "fast" or scan.aggregate is not None:
+        return None
+    return table.settings.get(keys.DEFAULT_LIMIT) if scan.limit is None else None
+
+
+def _snippet(table: OpenTable, scan: ScanPlan) -> dict[str, Any] | None:
+    """Which column snippets are cut from: the one that is searched, else the first text."""
+    if SNIPPET not in scan.schema.names:
+        return None
+    searched = [s.path for p in scan.filters.bound for s in searches_in(p) if s.path]
+    texts = [(c.name,) for c in table.columns.searchable if c.tokenized]
+    found = [*searched, *texts]
+    return {"field": ".".join(found[0])} if found else None
 
 
 def _metrics(found: ScanPlan) -> dict[str, int]:

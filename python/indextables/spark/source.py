@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from indextables.ops.write import WriteSpec
+    from indextables.spark.read_task import ReadTask
     from indextables.spark.request import Request
 
 WARNING = (
@@ -77,10 +78,12 @@ class DefaultSource(DataSource):
 class _Part(InputPartition):
     """The splits of one task."""
 
+    task: ReadTask
     sources: bytes
 
-    def __init__(self, sources: bytes) -> None:
+    def __init__(self, task: ReadTask, sources: bytes) -> None:
         super().__init__(None)
+        self.task = task
         self.sources = sources
 
 
@@ -91,7 +94,6 @@ class PlainReader(DataSourceReader):
         self.columns = json.loads(schema.json())
         self.options = options
         self.predicates: list[dict[str, Any]] = []
-        self.task: Any = None
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's)
         """Take the filters the index answers exactly, give back the rest."""
@@ -112,14 +114,14 @@ class PlainReader(DataSourceReader):
         from indextables.spark import scan
 
         body = {"wire": self.columns, "schema": self.columns, "predicates": self.predicates}
-        self.task, parts = scan.plan_tasks(_request(self.options, **body))
-        return [_Part(part) for part in parts]
+        task, parts = scan.plan_tasks(_request(self.options, **body))
+        return [_Part(task, part) for part in parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a task's splits."""
         if not isinstance(partition, _Part):
             return iter(())  # a table without splits: Spark makes one empty partition
-        return iter(self.task.read(partition.sources))
+        return partition.task.read(partition.sources)
 
 
 @dataclass
