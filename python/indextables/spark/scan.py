@@ -128,7 +128,7 @@ def plan_rows(request: Request) -> tuple[ReadTask, list[Source]]:
     """A scan to be read right here, whatever its size."""
     table = open_table(request)
     scan = _make_scan(request, table)
-    return ReadTask(_spec(table, scan)), sources_of(scan)
+    return ReadTask(_spec(table, scan)), sources_of(scan.files, scan.query_of)
 
 
 def plan_tasks(request: Request) -> tuple[ReadTask, list[bytes]]:
