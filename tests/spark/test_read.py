@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from indextables import errors
@@ -161,7 +163,7 @@ def test_explain_shows_tasks_when_the_planner_does_not_answer(spark, both, path)
         ("SELECT * FROM ours WHERE message indexquery 'a AND ('", "QuerySyntaxError", "position"),
         ("SELECT message indexquery 'a' FROM ours", "UnsupportedError", "WHERE"),
         (
-            "SELECT * FROM ours WHERE message indexquery 'a' OR length(host) = 3",
+            "SELECT * FROM ours WHERE message indexquery 'a' OR reverse(host) = 'x'",
             "UnsupportedError",
             "OR|evaluate",
         ),
@@ -201,3 +203,14 @@ def test_table_by_path_in_sql(spark, both, table_path):
     spark.sql(f"INSERT INTO indextables.`{table_path}` SELECT * FROM ours WHERE id = 0")
     assert spark.sql(f"SELECT * FROM indextables.`{table_path}`").count() == 5
     assert spark.sql(f"SELECT * FROM indextables.`{table_path}` VERSION AS OF 1").count() == 4
+
+
+def test_table_made_anew_at_the_same_place_is_not_taken_for_the_old_one(spark, both, table_path):
+    both.limit(3).write.format("indextables").save(table_path)
+    both.limit(3).write.format("indextables").mode("append").save(table_path)
+    assert spark.read.format("indextables").load(table_path).count() == 6
+    shutil.rmtree(table_path)
+    spark.range(4).write.format("indextables").save(table_path)
+    again = spark.read.format("indextables").load(table_path)
+    assert again.columns == ["id"]
+    assert again.count() == 4

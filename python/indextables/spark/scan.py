@@ -206,7 +206,7 @@ def _check(table: OpenTable) -> Callable[[str, list[str]], object]:
 def _plan(request: Request, table: OpenTable) -> Planned:
     """The plan of a request; asked for again by the next calls of the same query."""
     shape = json.dumps([request.body.get(key) for key in _SHAPING], sort_keys=True)
-    key = (table.store.url, table.snapshot.version, shape)
+    key = (table.snapshot.metadata.id, table.snapshot.version, shape)
     known = _plans.get(key)
     if known is None:
         known = _make_plan(request, table)
