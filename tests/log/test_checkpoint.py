@@ -56,6 +56,21 @@ def test_no_checkpoint_is_written_when_switched_off(make_table, options):
     assert states(table) == ()
 
 
+def test_a_table_property_sets_the_interval_unless_the_writer_does(make_table):
+    table = make_table()
+    own = {"spark.indextables.checkpoint.interval": "2"}
+    here = table.log.snapshot()
+    table.log.commit(
+        change.change_metadata(here, lambda m: dataclasses.replace(m, configuration=own))
+    )
+    table.append("a")
+    assert states(table) == (2,)
+    table.log = table.reopen(**{"checkpoint.interval": "5"})
+    for name in "bcd":
+        table.append(name)
+    assert states(table) == (2, 5)
+
+
 def test_only_the_change_is_written_when_a_state_follows_another(make_table):
     table = make_table({"checkpoint.interval": "2"})
     table.append(*(f"a{n}" for n in range(500)))

@@ -6,7 +6,17 @@ import pytest
 
 from indextables.config.settings import Settings, resolve
 from indextables.errors import ConflictError, ProtocolError, TableExistsError, TableNotFoundError
-from indextables.log import AddFile, Operation, Protocol, RemoveFile, Transaction, Txn, open_log
+from indextables.log import (
+    AddFile,
+    Operation,
+    Protocol,
+    RemoveFile,
+    Transaction,
+    Txn,
+    codec,
+    names,
+    open_log,
+)
 from indextables.model.types import parse_schema
 from indextables.storage import open_store
 
@@ -102,9 +112,20 @@ def test_a_table_is_refused_when_it_needs_an_unknown_feature(log):
     strange = Protocol(5, 5, frozenset({"quantumSplits"}), frozenset())
     with pytest.raises(ProtocolError, match="quantumSplits"):
         log.commit(Transaction(Operation.CHANGE_METADATA, 0, (strange,)))
-    log.invalidate()
+    assert log.reader.commit(1) is None
+    log.store.put(names.version_file(1), codec.encode_actions([strange]))
     with pytest.raises(ProtocolError, match="quantumSplits"):
         log.snapshot()
+
+
+def test_writing_is_refused_when_only_writers_need_an_unknown_feature(log):
+    strange = Protocol(4, 5, frozenset(), frozenset({"secretIndex"}))
+    log.store.put(names.version_file(1), codec.encode_actions([strange]))
+    assert log.snapshot().version == 1
+    with pytest.raises(ProtocolError, match="secretIndex"):
+        append(log, "a")
+    with pytest.raises(ProtocolError, match="secretIndex"):
+        log.checkpoint()
 
 
 def test_version_files_are_plain_text_when_compression_is_off(tmp_path):

@@ -93,4 +93,6 @@ def _with_protocol(
     needed = protocol.raised(given, features) if features else given
     if needed == newest.protocol:
         return actions
+    # what we could not read or write afterwards must not be written
+    protocol.check_writable(needed, newest.path)
     return (needed, *(a for a in actions if not isinstance(a, Protocol)))

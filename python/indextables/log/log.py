@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 
 from indextables.config import log as keys
-from indextables.config.settings import Settings
+from indextables.config.settings import Settings, resolve
 from indextables.errors import IndexTablesError, TableNotFoundError, error
 from indextables.log import compaction, protocol
 from indextables.log.actions import Metadata, Protocol
@@ -38,7 +38,6 @@ class Log:
         self._cached = settings.get(keys.CACHE_ENABLED)
         self.reader = Reader(store, settings, ManifestCache() if self._cached else None)
         self._committer = Committer(self.reader, settings, self.clock, self.snapshot)
-        self._checkpoints = CheckpointWriter(self.reader, settings, self.clock)
         self._held: Snapshot | None = None
         self._looked_at_ms = 0
         self._lock = threading.Lock()
@@ -106,8 +105,9 @@ class Log:
 
     def _maintain(self, transaction: Transaction, snapshot: Snapshot) -> None:
         """Checkpoint and clean where it is due; the commit stands, whatever becomes of this."""
-        reason = self._reason_to_compact(transaction)
-        if reason is None and not self._is_due(snapshot):
+        settings = self.settings_of(snapshot)
+        reason = _reason_to_compact(transaction, settings)
+        if reason is None and not _is_due(snapshot, settings):
             return
         try:
             self.checkpoint(compact=reason, snapshot=snapshot)
@@ -115,25 +115,10 @@ class Log:
         except IndexTablesError as cause:
             _log.warning("no checkpoint of version %d: %s", snapshot.version, cause)
 
-    def _reason_to_compact(self, transaction: Transaction) -> str | None:
-        if not self.settings.get(keys.CHECKPOINT_ENABLED):
-            return None
-        if transaction.operation == Operation.RESTORE:
-            return "paths may have come back, which other readers miss in version files"
-        merged = transaction.operation == Operation.MERGE_SPLITS
-        return (
-            "splits were merged" if merged and self.settings.get(keys.COMPACT_AFTER_MERGE) else None
-        )
-
-    def _is_due(self, snapshot: Snapshot) -> bool:
-        interval = self.settings.get(keys.CHECKPOINT_INTERVAL)
-        if not self.settings.get(keys.CHECKPOINT_ENABLED) or interval == 0:
-            return False
-        # a writer that died before its checkpoint leaves it to a later one
-        return (
-            snapshot.version % interval == 0
-            or snapshot.version - snapshot.base_version > 2 * interval
-        )
+    def settings_of(self, snapshot: Snapshot) -> Settings:
+        """The settings in force: what was given when opening, then the table's own properties."""
+        own = resolve(table=snapshot.metadata.configuration)
+        return Settings({**own.values, **self.settings.values}, self.settings.fields)
 
     def checkpoint(
         self, *, compact: str | None = None, snapshot: Snapshot | None = None
@@ -145,13 +130,14 @@ class Log:
         """
         at = snapshot or self.snapshot()
         protocol.check_writable(at.protocol, at.path)
-        if self.settings.get(keys.STATE_FORMAT) == "avro":
+        settings = self.settings_of(at)
+        if settings.get(keys.STATE_FORMAT) == "avro":
             upgraded = protocol.upgraded(at.protocol)
             if upgraded != at.protocol:
                 at = self._note(at, (upgraded,))
-        if compact is not None and self._stands_uncompact(at):
+        if compact is not None and self._stands_uncompact(at, compaction.Limits.of(settings)):
             at = self._note(at, ())
-        done = self._checkpoints.write(at, compact=compact)
+        done = CheckpointWriter(self.reader, settings, self.clock).write(at, compact=compact)
         with self._lock:
             held = self._held
             if held is not None and held.version == at.version:
@@ -162,18 +148,17 @@ class Log:
         transaction = Transaction(Operation.CHECKPOINT, at.version, actions)
         return self._held_by(self._committer.commit(transaction, at)).snapshot
 
-    def _stands_uncompact(self, at: Snapshot) -> bool:
+    def _stands_uncompact(self, at: Snapshot, limits: compaction.Limits) -> bool:
         if self.reader.newest_state(at.version) != at.version:
             return False
         state = self.reader.state(at.version)
-        limits = compaction.Limits.of(self.settings)
         step = compaction.entries_per_manifest(state.num_files, bool(at.partition_columns), limits)
         packed = max(1, -(-state.num_files // step))
         return bool(compaction.dead_entries(state)) or len(state.manifests) > packed
 
     def clean(self, policy: Policy | None = None, *, dry_run: bool = False) -> Cleaned:
         """Delete the log files that retention lets go."""
-        policy = policy or Policy.of(self.settings)
+        policy = policy or Policy.of(self.settings_of(self.snapshot()))
         return clean(self.reader, policy, self.clock.now_ms(), dry_run=dry_run)
 
     def history(self, limit: int | None = None) -> Iterator[HistoryEntry]:
@@ -208,3 +193,22 @@ class Log:
 def open_log(store: Store, settings: Settings | None = None, clock: Clock | None = None) -> Log:
     """The log of the table in a store; nothing is read yet."""
     return Log(store, settings or Settings(), clock)
+
+
+def _reason_to_compact(transaction: Transaction, settings: Settings) -> str | None:
+    if not settings.get(keys.CHECKPOINT_ENABLED):
+        return None
+    if transaction.operation == Operation.RESTORE:
+        return "paths may have come back, which other readers miss in version files"
+    if transaction.operation == Operation.MERGE_SPLITS and settings.get(keys.COMPACT_AFTER_MERGE):
+        return "splits were merged"
+    return None
+
+
+def _is_due(snapshot: Snapshot, settings: Settings) -> bool:
+    interval = settings.get(keys.CHECKPOINT_INTERVAL)
+    if not settings.get(keys.CHECKPOINT_ENABLED) or interval == 0:
+        return False
+    # a writer that died before its checkpoint leaves it to a later one
+    behind = snapshot.version - snapshot.base_version
+    return snapshot.version % interval == 0 or behind > 2 * interval
