@@ -159,7 +159,7 @@ def sql() -> str:
     lines += _SQL
     for rule in sorted(RULES, key=_title):
         lines += ["", f"## {_title(rule)}", "", inspect.getdoc(rule.command) or ""]
-        lines += ["", "```sql", _wrapped(usage(rule)), "```", "", "| column | type |", "|---|---|"]
+        lines += ["", "```text", _wrapped(usage(rule)), "```", "", "| column | type |", "|---|---|"]
         fields = OUTPUTS[rule.command].fields
         lines += [f"| `{field.name}` | {_type(field.type)} |" for field in fields]
     return "\n".join(lines) + "\n"

@@ -1,0 +1,33 @@
+"""Every Python and SQL block a reader can copy runs, in the order of its page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FOLDERS = (ROOT / "docs", ROOT / "docs" / "guides")
+PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted(folder.glob("*.md")))]
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text("utf-8"))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
+def test_the_blocks_of_a_page_run(page: Path, spark: Any, tmp_path: Path, monkeypatch: Any):
+    """Paths under /tmp in a page land in the test's own folder; `spark` is the session at hand."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"spark": spark}
+    for language, text in blocks(page):
+        here = text.replace("/tmp/", f"{tmp_path}/")
+        if language == "python":
+            exec(compile(here, str(page), "exec"), names)
+        else:
+            for statement in filter(str.strip, re.split(r";\s*(?:\n|$)", here)):
+                spark.sql(statement).collect()
