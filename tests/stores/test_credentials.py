@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import pickle
 import time
 import traceback
 
@@ -21,6 +22,9 @@ from indextables.engine.split import Split
 from indextables.engine.store import open_store as open_native
 from indextables.errors import IndexTablesError, StorageError
 from indextables.log import open_log
+from indextables.ops.read import ReadSpec
+from indextables.ops.write import WriteSpec
+from indextables.spark.request import Request
 from indextables.storage import open_store
 
 SECRETS = (SECRET_KEY, ACCESS_KEY, AZURE_KEY, "planted-wrong-key", "planted-token")
@@ -158,3 +162,17 @@ def test_no_secret_is_in_the_error_when_the_server_refuses_the_key(kind, request
         text = "".join(traceback.format_exception(caught.value)) + caplog.text
         assert "splits/a.split" in text or "/t" in text
         assert not [secret for secret in (*SECRETS, wrong) if secret in text]
+
+
+def test_no_secret_shows_when_what_travels_to_executors_is_printed(s3):
+    url, options = s3.table().native()
+    assert SECRET_KEY in options
+    settings = s3.settings
+    values = [
+        ReadSpec((url, options), settings, "{}", (), ARROW_SCHEMA, ()),
+        WriteSpec(url, options, "{}", (), (), settings),
+        Request({"session": {"spark.indextables.aws.secretKey": SECRET_KEY}}),
+    ]
+    for value in values:
+        assert not [secret for secret in SECRETS if secret in repr(value)]
+        assert pickle.loads(pickle.dumps(value)) == value

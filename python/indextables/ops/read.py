@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -56,7 +56,8 @@ class Source:
 class ReadSpec:
     """What every split of a scan is asked for; travels to the executors."""
 
-    place: tuple[str, str]
+    # holds keys of the store: not to be printed
+    place: tuple[str, str] = field(repr=False)
     settings: Settings
     table_schema: str
     partition_columns: tuple[str, ...]

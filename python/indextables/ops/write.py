@@ -32,7 +32,8 @@ class WriteSpec:
     """All a task needs to turn batches into splits; travels to the executors."""
 
     url: str
-    store_options: str
+    # holds keys of the store: not to be printed
+    store_options: str = field(repr=False)
     schema_json: str
     partition_columns: tuple[str, ...]
     fields: tuple[Mapping[str, Any], ...]

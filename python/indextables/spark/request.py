@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,8 @@ from indextables.model.types import Struct, parse_field
 class Request:
     """The document of a call, with what every operation needs read out of it."""
 
-    body: Mapping[str, Any]
+    # holds the session's keys of stores: not to be printed
+    body: Mapping[str, Any] = field(repr=False)
 
     @property
     def session(self) -> Mapping[str, str]:
