@@ -57,20 +57,18 @@ class Place:
 def minio_server(tmp_path_factory):
     if not MINIO.is_file():
         pytest.skip(f"no {MINIO}: run `make servers`")
-    server = minio(tmp_path_factory.mktemp("minio"), ACCESS_KEY, SECRET_KEY).start()
-    signing.make_bucket(server.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
-    yield server
-    server.stop()
+    with minio(tmp_path_factory.mktemp("minio"), ACCESS_KEY, SECRET_KEY) as server:
+        signing.make_bucket(server.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
+        yield server
 
 
 @pytest.fixture(scope="session")
 def azurite_server(tmp_path_factory):
     if not AZURITE.exists():
         pytest.skip(f"no {AZURITE}: run `make servers`")
-    server = azurite(tmp_path_factory.mktemp("azurite"), AZURE_KEY).start()
-    signing.make_container(server.endpoint, BUCKET, AZURE_ACCOUNT, AZURE_KEY)
-    yield server
-    server.stop()
+    with azurite(tmp_path_factory.mktemp("azurite"), AZURE_KEY) as server:
+        signing.make_container(server.endpoint, BUCKET, AZURE_ACCOUNT, AZURE_KEY)
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -112,16 +110,14 @@ def own_minio(tmp_path):
     """A server of this test's own, to be killed."""
     if not MINIO.is_file():
         pytest.skip(f"no {MINIO}: run `make servers`")
-    server = minio(Path(tmp_path), ACCESS_KEY, SECRET_KEY).start()
-    signing.make_bucket(server.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
-    yield server
-    server.stop()
+    with minio(Path(tmp_path), ACCESS_KEY, SECRET_KEY) as server:
+        signing.make_bucket(server.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
+        yield server
 
 
 @pytest.fixture
 def tls_minio(tmp_path):
     if not MINIO.is_file() or not shutil.which("openssl"):
         pytest.skip(f"no {MINIO} or no openssl")
-    server = minio_with_own_certificate(Path(tmp_path), ACCESS_KEY, SECRET_KEY).start()
-    yield server
-    server.stop()
+    with minio_with_own_certificate(Path(tmp_path), ACCESS_KEY, SECRET_KEY) as server:
+        yield server

@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 CACHE = Path(os.environ.get("INDEXTABLES_CACHE", Path.home() / ".cache" / "indextables"))
 MINIO = CACHE / "bin" / "minio"
@@ -74,6 +75,13 @@ class Server:
         self.stop()
         msg = f"{self.command[0]} did not start: {self.log.read_text(errors='replace')[-2000:]}"
         raise RuntimeError(msg)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def kill(self) -> None:
         if self.process is not None:
