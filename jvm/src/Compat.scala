@@ -13,8 +13,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The only place that knows what differs between Spark 4.0 and 4.3: one jar serves all. */
 object Compat {
-  /** Names the interpreter and its environment; what it runs is chosen by the worker module. */
-  def pythonFunction: PythonFunction = PythonUtils.createPythonFunction(Array.emptyByteArray)
+  /**
+   * Names the interpreter and its environment; what it runs is chosen by the worker module. Made once:
+   * Spark starts a Python process (50 ms) to ask for its version each time.
+   */
+  lazy val pythonFunction: PythonFunction = PythonUtils.createPythonFunction(Array.emptyByteArray)
 
   private def source = UserDefinedPythonDataSource(pythonFunction)
 
