@@ -8,8 +8,8 @@ import pytest
 from tests.log.tables import Table, add, paths
 
 from indextables.engine.manifests import encode_manifest
-from indextables.errors import CorruptError, ProtocolError
-from indextables.log import AddFile, Metadata, Protocol, codec, entries, names
+from indextables.errors import CorruptError, ProtocolError, TableNotFoundError
+from indextables.log import AddFile, Metadata, Protocol, codec, entries, names, open_log
 from indextables.log import operations as change
 from indextables.log.state import ManifestInfo, StateManifest
 from indextables.log.statefile import encode_state
@@ -185,8 +185,20 @@ def test_a_reader_looks_once_when_nothing_changed(table):
     assert log.store.counters.requests["get"] == 0
 
 
+def test_a_table_made_anew_at_the_same_place_is_not_the_one_that_was_held(table):
+    held = table.reopen()
+    before = held.snapshot()
+    store = table.log.store
+    for name in store.children(names.FOLDER):
+        store.delete([f"{names.FOLDER}/{name}"])
+    with pytest.raises(TableNotFoundError):
+        held.snapshot()
+    open_log(store).create(before.schema, configuration={"made": "anew"})
+    assert held.snapshot().metadata.configuration == {"made": "anew"}
+
+
 def test_a_new_commit_is_seen_at_once_and_shared_manifests_are_not_read_again(table):
-    put_state(table, "manifests/m.avro")
+    put_state(table, "manifests/m.avro", version=1)
     log = table.reopen()
     log.snapshot().files()
     log.store.counters.reset()

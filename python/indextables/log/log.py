@@ -6,11 +6,12 @@ import logging
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings, resolve
-from indextables.errors import IndexTablesError, TableNotFoundError, error
-from indextables.log import compaction, protocol
+from indextables.errors import IndexTablesError, StorageError, TableNotFoundError, error
+from indextables.log import compaction, names, protocol
 from indextables.log.actions import Metadata, Protocol
 from indextables.log.checkpoints import Checkpoint, CheckpointWriter
 from indextables.log.cleaning import Cleaned, clean
@@ -26,6 +27,7 @@ from indextables.model.types import Struct, render_schema
 from indextables.storage import Store
 
 _log = logging.getLogger("indextables.log")
+_Mark: TypeAlias = tuple[int, int, str | None]
 
 
 class Log:
@@ -39,6 +41,7 @@ class Log:
         self.reader = Reader(store, settings, ManifestCache() if self._cached else None)
         self._committer = Committer(self.reader, settings, self.clock, self.snapshot)
         self._held: Snapshot | None = None
+        self._held_mark: _Mark | None = None
         self._looked_at_ms = 0
         self._lock = threading.Lock()
 
@@ -60,13 +63,13 @@ class Log:
                 return held
             return self.reader.load(version)
         with self._lock:
-            if self._held is None or not self._cached:
-                found = self.reader.load()
-            elif self._is_fresh():
-                return self._held
-            else:
-                found = self.reader.refresh(self._held)
-            return self._hold(found)
+            if self._held is not None and self._cached:
+                if self._is_fresh():
+                    return self._held
+                if self._is_same_table(self._held):
+                    return self._hold(self.reader.refresh(self._held))
+            self._held = None
+            return self._hold(self.reader.load())
 
     def create(
         self,
@@ -171,10 +174,24 @@ class Log:
         return done
 
     def _hold(self, snapshot: Snapshot) -> Snapshot:
+        if self._held is None or snapshot.version > self._held.version:
+            self._held_mark = self._mark(snapshot.version) if self._cached else None
         if self._held is None or snapshot.version >= self._held.version:
             self._held = snapshot
             self._looked_at_ms = self.clock.now_ms()
         return self._held
+
+    def _is_same_table(self, held: Snapshot) -> bool:
+        """Whether the held version is still what lies there: not dropped, not made anew."""
+        return self._held_mark is not None and self._mark(held.version) == self._held_mark
+
+    def _mark(self, version: int) -> _Mark | None:
+        """Tells a version file from another one of the same name; None where it cannot be told."""
+        try:
+            found = self.store.head(names.version_file(version))
+        except StorageError:
+            return None
+        return None if found is None else (found.modified_ms, found.size, found.e_tag)
 
     def _is_fresh(self) -> bool:
         ttl = self.settings.get(keys.CACHE_TTL_MS)

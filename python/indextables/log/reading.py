@@ -116,17 +116,19 @@ class Reader:
         return replace(listing, versions=tuple(versions))
 
     def refresh(self, held: Snapshot) -> Snapshot:
-        """The newest version, given one that was read before; one listing when nothing changed."""
-        near = self.listing(held.version + 1)
-        if near.latest is None or near.latest <= held.version:
+        """The newest version, given one whose file is still there; one listing if nothing changed.
+
+        States are not looked for: version files go oldest first, so while that of the held version
+        is there, every newer version has one too.
+        """
+        after = f"{held.version + 1:020d}"
+        versions = names.parse_names(self.store.children(names.FOLDER, after, "_")).versions
+        if not versions:
             return held
-        commits = []
-        last = near.versions[-1] if near.versions else held.version
-        if last == near.latest and last - held.version <= _REFRESH_LIMIT:
-            commits = self.commits(held.version + 1, last)
-        if commits:
-            return self.advance(held, commits)
-        return self.load()
+        last = versions[-1]
+        if last - held.version > _REFRESH_LIMIT or last - held.version > len(versions):
+            return self.load()
+        return self.advance(held, self.commits(held.version + 1, last))
 
     def advance(self, held: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """A snapshot with more commits on it."""

@@ -12,7 +12,7 @@ from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Struct, render_schema
 from indextables.ops.save import add_column
 from indextables.plan.fields import plan_fields, remember_fields
-from indextables.spark.warm import find_anew, log_of, open_table
+from indextables.spark.warm import find_table, log_of, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ def load(request: Request) -> dict[str, Any]:
     """What Spark must know of a table before it plans."""
     if request.find_path() is None and "provider" in request.options:
         return _ABSENT  # CREATE TABLE without LOCATION: the catalog has not chosen a place yet
-    table = find_anew(request)
+    table = find_table(request)
     if table is None:
         return _ABSENT
     snapshot = table.snapshot
@@ -54,7 +54,7 @@ def properties_of(request: Request) -> dict[str, str]:
 
 def create(request: Request) -> dict[str, Any]:
     """Make an empty table."""
-    if find_anew(request) is not None:
+    if find_table(request) is not None:
         raise error("TABLE_EXISTS", path=request.path)
     schema, columns = request.schema("table_schema"), tuple(request.body["partition_by"])
     fields = plan_fields(schema, request.settings, columns)

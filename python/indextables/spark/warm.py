@@ -13,7 +13,6 @@ from indextables.config import storage as storage_keys
 from indextables.errors import TableNotFoundError
 from indextables.log import Log, Snapshot, open_log
 from indextables.log.history import parse_timestamp
-from indextables.log.names import version_file
 from indextables.plan.columns import Columns, describe_columns, file_mappings
 from indextables.storage import Store, open_store
 from indextables.storage.address import parse_address
@@ -28,7 +27,6 @@ _MOST = 64
 _counts = {True: 0, False: 0}
 _logs: OrderedDict[tuple[object, ...], Log] = OrderedDict()
 _columns: OrderedDict[tuple[str, str, int], Columns] = OrderedDict()
-_seen: dict[str, tuple[int, int]] = {}
 
 
 @dataclass(frozen=True)
@@ -111,34 +109,6 @@ def find_table(request: Request) -> OpenTable | None:
         return open_table(request)
     except TableNotFoundError:
         return None
-
-
-def find_anew(request: Request) -> OpenTable | None:
-    """The same for calls that begin a statement: also notices a table that was dropped.
-
-    A held snapshot only looks for newer versions. A table removed, or made anew at the same place,
-    shows in the age of the version file that was seen last.
-    """
-    log = log_of(request)
-    url = log.store.url
-    seen = _seen.get(url)
-    if seen is not None and _age(log, seen[0]) != seen[1]:
-        for each in all_logs():
-            if each.store.url == url:
-                each.invalidate()
-    table = find_table(request)
-    if table is None:
-        _seen.pop(url, None)
-        return None
-    age = _age(log, table.snapshot.version)
-    if age is not None:
-        _seen[url] = (table.snapshot.version, age)
-    return table
-
-
-def _age(log: Log, version: int) -> int | None:
-    found = log.store.head(version_file(version))
-    return None if found is None else found.modified_ms
 
 
 def _snapshot(request: Request, log: Log) -> Snapshot:

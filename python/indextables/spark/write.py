@@ -22,7 +22,7 @@ from indextables.plan.partitions import partition_arrays
 from indextables.spark import rows
 from indextables.spark.request import Request
 from indextables.spark.tables import properties_of
-from indextables.spark.warm import OpenTable, find_anew, find_table, log_of
+from indextables.spark.warm import OpenTable, find_table, log_of
 from indextables.spark.write_task import pickled_writer
 from indextables.sql.local import LocalContext
 
@@ -38,7 +38,7 @@ _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 def prepare(request: Request) -> dict[str, Any]:
     """What `df.write...save()` does, before Spark plans it."""
-    table = find_anew(request)
+    table = find_table(request)
     plan = plan_save(
         request.body["mode"],
         request.schema("data_schema"),

@@ -50,6 +50,7 @@ class ObjectMeta:
     path: str
     size: int
     modified_ms: int
+    e_tag: str | None = None
 
 
 def check_path(path: str) -> str:
@@ -289,4 +290,5 @@ class Store:
 
 
 def _meta(raw: Mapping[str, Any]) -> ObjectMeta:
-    return ObjectMeta(raw["path"], raw["size"], int(raw["last_modified"].timestamp() * 1000))
+    modified_ms = int(raw["last_modified"].timestamp() * 1000)
+    return ObjectMeta(raw["path"], raw["size"], modified_ms, raw.get("e_tag"))
