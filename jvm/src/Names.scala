@@ -1,10 +1,16 @@
 package org.apache.spark.sql.indextables {
+  import org.apache.spark.sql.connector.expressions.{FieldReference, IdentityTransform, NamedReference, Transform}
+
   object Names {
     val Format = "indextables"
     val Keys = s"spark.$Format."
     val Catalog = "spark.sql.catalog." + Format
     /** In front of `indexquery` it stands for every searchable column. */
     val AllFields = "_indexall"
+
+    /** A column by its bare name, which may hold any character; `Expressions.column` would parse it. */
+    def column(name: String): NamedReference = FieldReference(Seq(name))
+    def identity(name: String): Transform = IdentityTransform(FieldReference(Seq(name)))
   }
 }
 

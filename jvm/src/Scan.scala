@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, SortOrder}
+import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
@@ -122,7 +122,7 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
   override def filterAttributes(): Array[NamedReference] =
     if (request.has("aggregation") || request.has("limit")) Array.empty
     else planned().json.path("runtime_columns").elements().asScala.map(_.asText)
-      .filter(output.fieldNames.contains).map(c => Expressions.column(c)).toArray
+      .filter(output.fieldNames.contains).map(c => Names.column(c)).toArray
   override def filter(predicates: Array[Predicate]): Unit = synchronized {
     request.set[ObjectNode]("runtime", Encoder.all(predicates))
     plan = null

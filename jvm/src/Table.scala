@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.TableCapability._
-import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
+import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write._
@@ -17,7 +17,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** What Python says of a table when it is opened. */
 case class TableState(exists: Boolean, schema: StructType, partitionColumns: Seq[String], json: ObjectNode) {
-  def partitioning: Array[Transform] = partitionColumns.map(c => Expressions.identity(c): Transform).toArray
+  def partitioning: Array[Transform] = partitionColumns.map(c => Names.identity(c)).toArray
 
   /** This table, which must be there. */
   def existing: TableState =

@@ -29,7 +29,11 @@ object Saving {
     val request = more.deepCopy().put("mode", mode.name.toLowerCase)
     request.set[ObjectNode]("properties", Rpc.options(given.asJava))
     request.set[ObjectNode]("data_schema", Encoder.typeOf(data.schema))
-    options.get(partitionKey).foreach(c => request.set[ObjectNode]("partition_by", Rpc.parse(c)))
+    options.get(partitionKey).foreach { columns =>
+      // Spark hands them on as they were written, perhaps in back quotes
+      val names = request.putArray("partition_by")
+      Rpc.parse(columns).elements().asScala.foreach(c => names.add(FieldReference(c.asText).fieldNames.mkString(".")))
+    }
     val reply = Rpc.call("prepare_write", request).json
     if (reply.get("action").asText != "none") run(reply, request, given, data)
   }
@@ -82,7 +86,7 @@ object Requests {
 trait Arrangement extends Write with RequiresDistributionAndOrdering {
   protected def layout: ObjectNode
   private def columns(key: String): Array[NamedReference] =
-    layout.path(key).elements().asScala.map(c => Expressions.column(c.asText)).toArray
+    layout.path(key).elements().asScala.map(c => Names.column(c.asText)).toArray
   override def requiredDistribution(): Distribution =
     if (columns("cluster_by").isEmpty) Distributions.unspecified()
     else Distributions.clustered(columns("cluster_by").map(c => c: Expression))

@@ -38,7 +38,7 @@ def check(spark: Any, views: dict[str, str], statement: str) -> None:
     note(statement)
     grouped = "GROUP BY" in statement or " AS a0" in statement
     answers = {
-        name: multiset(spark.sql(statement.format(t=view)).collect(), one_zero=grouped)
+        name: multiset(spark.sql(statement.replace("{t}", view)).collect(), one_zero=grouped)
         for name, view in views.items()
     }
     for path in PATHS:
