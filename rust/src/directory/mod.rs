@@ -1,5 +1,6 @@
 //! A read-only tantivy directory over the files of a bundle.
 
+mod checks;
 mod footer;
 mod hotcache;
 
@@ -8,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ownedbytes::OwnedBytes;
 use tantivy::HasLen;
@@ -17,10 +18,12 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, WatchCallback, WatchHandle, WritePtr,
 };
 
+use checks::Checks;
 pub use footer::{Footer, read_footer};
 pub use hotcache::HotCache;
 
-use crate::error::Result;
+use crate::error::{EngineError, Result};
+use crate::split::{SIDECAR_FILE, SIDECAR_SUM_FILE, Sidecar};
 use crate::store::{RangeSource, lock};
 
 /// The files of one split; cheap to clone.
@@ -35,6 +38,7 @@ struct Bundle {
     hotcache: HotCache,
     footer_start: u64,
     fetched: Fetched,
+    checks: OnceLock<Checks>,
 }
 
 /// Bytes of a remote file that were read before, so that a repeated query costs no request.
@@ -85,6 +89,7 @@ impl BundleDirectory {
                 hotcache,
                 footer_start: footer.start,
                 fetched: Fetched::default(),
+                checks: OnceLock::new(),
             }),
         })
     }
@@ -120,6 +125,42 @@ impl BundleDirectory {
         }
     }
 
+    /// From now on, bytes that lie here are compared with the checksums of the split when first touched.
+    pub fn compare(&self, sidecar: Option<&Sidecar>) -> Result<()> {
+        if self.is_remote() {
+            return Ok(());
+        }
+        let checks = match sidecar {
+            Some(sidecar) => {
+                self.compare_sidecar()?;
+                let length = |name: &str| {
+                    self.bundle.files.get(Path::new(name)).map(|range| range.end - range.start)
+                };
+                Checks::from_sidecar(sidecar, length)
+            }
+            None => Checks::from_tantivy(self.bundle.files.keys().map(PathBuf::as_path), |name| {
+                self.bundle.source.read(self.bundle.files[name].clone())
+            })?,
+        };
+        let _ = self.bundle.checks.set(checks);
+        Ok(())
+    }
+
+    /// The sidecar has the checksums of all others; its own stands in a file beside it.
+    fn compare_sidecar(&self) -> Result<()> {
+        let (Some(sum), Some(sidecar)) = (self.file(SIDECAR_SUM_FILE)?, self.file(SIDECAR_FILE)?)
+        else {
+            return Ok(());
+        };
+        if crc32fast::hash(&sidecar).to_le_bytes() != sum.as_slice() {
+            return Err(EngineError::corrupt(
+                "",
+                format!("the checksum of {SIDECAR_FILE} does not match"),
+            ));
+        }
+        Ok(())
+    }
+
     /// Fetches ranges of one file together, so that later reads of them cost no round trip.
     pub fn prefetch(&self, path: &Path, wanted: &[Range<u64>]) -> io::Result<()> {
         let Some(file) = self.bundle.files.get(path) else {
@@ -153,6 +194,9 @@ impl BundleDirectory {
         }
         let absolute = within(file, &range)?;
         if !self.is_remote() {
+            if let Some(checks) = self.bundle.checks.get() {
+                checks.check(path, &self.bundle.source.read(file.clone())?, &range)?;
+            }
             return self.bundle.source.read(absolute);
         }
         let known = self.bundle.hotcache.get(path, &range);

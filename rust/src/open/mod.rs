@@ -85,6 +85,8 @@ impl Split {
         deleted: Option<&[u8]>,
         table: Option<&ArrowSchema>,
     ) -> Result<Split> {
+        let sidecar = read_sidecar(&directory)?;
+        directory.compare(sidecar.as_ref())?;
         let index = Index::open(directory.clone())?;
         let schema = index.schema();
         tokenizer::register(&schema, index.tokenizers());
@@ -103,7 +105,6 @@ impl Split {
             segments.push(Segment { reader, base, alive, doc_store: OnceLock::new(), segment });
             base += max_doc;
         }
-        let sidecar = read_sidecar(&directory)?;
         Ok(Split {
             path: path.to_owned(),
             layout: Layout::new(&schema, sidecar.as_ref(), table),

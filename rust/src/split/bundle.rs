@@ -7,7 +7,8 @@ use serde::Serialize;
 
 pub const BUNDLE_MAGIC: u32 = 403_881_646;
 const BUNDLE_VERSION: u32 = 1;
-const COPY_BYTES: usize = 1 << 18;
+/// Files have a checksum for every block of this many bytes.
+pub const BLOCK_BYTES: usize = 1 << 18;
 
 /// Where the footer of a finished bundle lies; `end` is the size of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,33 +34,45 @@ pub struct BundleWriter<W: Write> {
     at: u64,
     files: BTreeMap<String, Span>,
     checksums: BTreeMap<String, u32>,
+    blocks: BTreeMap<String, Vec<u32>>,
 }
 
 impl<W: Write> BundleWriter<W> {
     pub fn new(out: W) -> Self {
-        Self { out, at: 0, files: BTreeMap::new(), checksums: BTreeMap::new() }
+        let (files, checksums, blocks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { out, at: 0, files, checksums, blocks }
     }
 
     /// Appends a file; its name must be new.
     pub fn add(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
         let start = self.at;
         let mut crc = crc32fast::Hasher::new();
-        // piece by piece, so that it is read from memory once for both
-        for piece in content.chunks(COPY_BYTES) {
-            crc.update(piece);
+        let mut blocks = Vec::with_capacity(content.len().div_ceil(BLOCK_BYTES));
+        // block by block, so that it is read from memory once for both
+        for piece in content.chunks(BLOCK_BYTES) {
+            let mut block = crc32fast::Hasher::new();
+            block.update(piece);
             self.out.write_all(piece)?;
+            crc.combine(&block);
+            blocks.push(block.finalize());
         }
         self.at += content.len() as u64;
         if self.files.insert(name.to_owned(), Span { start, end: self.at }).is_some() {
             return Err(io::Error::other(format!("two files of a bundle are called `{name}`")));
         }
         self.checksums.insert(name.to_owned(), crc.finalize());
+        self.blocks.insert(name.to_owned(), blocks);
         Ok(())
     }
 
     /// CRC-32 of each file so far.
     pub fn checksums(&self) -> &BTreeMap<String, u32> {
         &self.checksums
+    }
+
+    /// CRC-32 of the blocks of each file so far.
+    pub fn blocks(&self) -> &BTreeMap<String, Vec<u32>> {
+        &self.blocks
     }
 
     /// Ends the bundle with the file table and the hotcache.

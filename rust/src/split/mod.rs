@@ -6,8 +6,10 @@ mod nulls;
 mod pack;
 mod sidecar;
 
-pub use bundle::{BUNDLE_MAGIC, BundleWriter, Extent};
+pub use bundle::{BLOCK_BYTES, BUNDLE_MAGIC, BundleWriter, Extent};
 pub use hotcache::{HOTCACHE_MAGIC, HotFile, build as build_hotcache, record as record_hotcache};
 pub use nulls::{NULLS_FILE, NullRows};
 pub use pack::{Packed, pack};
-pub use sidecar::{Encoding, Layout, SIDECAR_FILE, SIDECAR_VERSION, Sidecar, SidecarColumn};
+pub use sidecar::{
+    Encoding, Layout, SIDECAR_FILE, SIDECAR_SUM_FILE, SIDECAR_VERSION, Sidecar, SidecarColumn,
+};

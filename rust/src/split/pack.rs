@@ -9,7 +9,9 @@ use tantivy::directory::Directory;
 
 use crate::error::{EngineError, Result};
 use crate::split::hotcache::{self, HotFile};
-use crate::split::{BundleWriter, Extent, NULLS_FILE, NullRows, SIDECAR_FILE, Sidecar};
+use crate::split::{
+    BundleWriter, Extent, NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_SUM_FILE, Sidecar,
+};
 
 /// Another implementation expects this file; it may be empty.
 const SPLIT_FIELDS_FILE: &str = "split_fields";
@@ -50,7 +52,10 @@ pub fn pack(
     }
     if let Some(sidecar) = &mut sidecar {
         sidecar.checksums.clone_from(bundle.checksums());
+        sidecar.blocks.clone_from(bundle.blocks());
         let bytes = serde_json::to_vec(sidecar)?;
+        bundle.add(SIDECAR_SUM_FILE, &crc32fast::hash(&bytes).to_le_bytes())?;
+        hot.push(HotFile { path: SIDECAR_SUM_FILE.into(), len: 4, slices: Vec::new() });
         bundle.add(SIDECAR_FILE, bytes.as_slice())?;
         hot.push(whole(SIDECAR_FILE, bytes, usize::MAX));
     }

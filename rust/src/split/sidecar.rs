@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub const SIDECAR_FILE: &str = "_indextables.json";
+/// CRC-32 of the sidecar, which itself has those of all other files.
+pub const SIDECAR_SUM_FILE: &str = "_indextables.crc";
 pub const SIDECAR_VERSION: u32 = 1;
 
 /// How much of a row is kept in the document store.
@@ -90,12 +92,16 @@ pub struct Sidecar {
     pub columns: Vec<SidecarColumn>,
     #[serde(default)]
     pub checksums: BTreeMap<String, u32>,
+    /// Checksums of the blocks of `BLOCK_BYTES` of each file, so that a reader compares what it touches.
+    #[serde(default)]
+    pub blocks: BTreeMap<String, Vec<u32>>,
 }
 
 impl Sidecar {
     pub fn new(layout: Layout, rows: u64, columns: Vec<SidecarColumn>) -> Self {
         let writer = crate::WRITER.to_owned();
-        Self { version: SIDECAR_VERSION, writer, layout, rows, columns, checksums: BTreeMap::new() }
+        let (checksums, blocks) = (BTreeMap::new(), BTreeMap::new());
+        Self { version: SIDECAR_VERSION, writer, layout, rows, columns, checksums, blocks }
     }
 
     pub fn column(&self, name: &str) -> Option<&SidecarColumn> {
