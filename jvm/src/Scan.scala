@@ -92,6 +92,8 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
 class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) extends Scan with Batch
   with SupportsReportStatistics with SupportsRuntimeV2Filtering {
   private var plan: Reply = _
+  // a stream is planned batch by batch, so there is nothing to say of it as a whole
+  private var streaming = false
   private def planned(distributed: Boolean = false): Reply = synchronized {
     if (plan == null || (distributed && plan.json.get("local").asBoolean))
       plan = Rpc.call("plan", if (distributed) request.deepCopy().put("distributed", true) else request)
@@ -103,11 +105,14 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
   def answer(): Reply = Rpc.call("run", request)
 
   override def readSchema(): StructType = output
-  override def description(): String = planned().json.get("explain").asText
+  override def description(): String =
+    if (streaming) s"${Names.Format} stream" else planned().json.get("explain").asText
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
   override def toBatch: Batch = this
-  override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
+    streaming = true
     new IndexStream(output, request)
+  }
 
   override def planInputPartitions(): Array[InputPartition] = {
     val reply = planned(distributed = true)
@@ -120,7 +125,7 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
     Compat.readerFactory(planned(distributed = true).parts(0), output)
 
   override def filterAttributes(): Array[NamedReference] =
-    if (request.has("aggregation") || request.has("limit")) Array.empty
+    if (streaming || request.has("aggregation") || request.has("limit")) Array.empty
     else planned().json.path("runtime_columns").elements().asScala.map(_.asText)
       .filter(output.fieldNames.contains).map(c => Names.column(c)).toArray
   override def filter(predicates: Array[Predicate]): Unit = synchronized {
@@ -130,7 +135,7 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
 
   override def estimateStatistics(): Statistics = new Statistics {
     private def number(key: String): OptionalLong = {
-      val node = planned().json.path(key)
+      val node = if (streaming) Rpc.json() else planned().json.path(key)
       if (node.isNumber) OptionalLong.of(node.asLong) else OptionalLong.empty()
     }
     override def sizeInBytes(): OptionalLong = number("bytes")
@@ -138,7 +143,8 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
-  override def reportDriverMetrics(): Array[CustomTaskMetric] = ScanMetrics.values(planned().json)
+  override def reportDriverMetrics(): Array[CustomTaskMetric] =
+    ScanMetrics.values(if (streaming) Rpc.json() else planned().json)
 
   // equal scans let Spark reuse an exchange
   override def equals(other: Any): Boolean = other match {

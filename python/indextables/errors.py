@@ -117,6 +117,32 @@ CODES: dict[str, Code] = {
         "cast the column to a wider type first",
         "22003",
     ),
+    "CHANGES_BY_NAME": Code(
+        UnsupportedError,
+        "the change feed of a table is read by its path, not by its name",
+        "use spark.read.format('indextables').option('readChangeFeed', 'true')...load(path), or "
+        "IndexTable.forName(spark, name).changes(...)",
+        "0A000",
+    ),
+    "CHANGES_COLUMN": Code(
+        UnsupportedError,
+        "the table has columns that the change feed needs for itself: {columns}",
+        "rename them",
+        "0A000",
+    ),
+    "CHANGES_GONE": Code(
+        UnsupportedError,
+        "the changes of version {version} of `{path}` are no longer in the log; "
+        "available: {available}",
+        "start at an available version; log.retention decides how long they are kept",
+        "22023",
+    ),
+    "CHANGES_RANGE": Code(
+        InvalidError,
+        "a change feed {detail}",
+        "give startingVersion or startingTimestamp, and perhaps endingVersion or endingTimestamp",
+        "22023",
+    ),
     "COLUMN_UNKNOWN": Code(
         InvalidError,
         "no such column: {columns}; the table has {available}",
@@ -506,7 +532,7 @@ CODES: dict[str, Code] = {
     "STREAM_CHANGED": Code(
         UnsupportedError,
         "version {version} of `{path}` changes rows that the stream has read already",
-        "set the option ignoreDeletes or ignoreChanges, or start a new stream",
+        "set the option ignoreDeletes, ignoreChanges or skipChangeCommits, or start a new stream",
         "0A000",
     ),
     "STREAM_VERSION_GONE": Code(

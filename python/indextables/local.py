@@ -20,11 +20,14 @@ from indextables.expr.predicate import ALL_FIELDS, Predicate, Search
 from indextables.expr.values import kind_of
 from indextables.log import Snapshot, open_log
 from indextables.log.history import parse_timestamp
+from indextables.ops.changes import COLUMNS as CHANGE_COLUMNS
+from indextables.ops.changes import ChangeSource, changes_between, read_changes
 from indextables.ops.read import PSEUDO, SCORE, ReadSpec, read_table, sources_of
 from indextables.plan.columns import Columns, describe_columns, file_mappings
 from indextables.plan.filters import plan_filters
 from indextables.plan.prune import prune_splits
 from indextables.plan.queries import split_queries
+from indextables.plan.tree import ALL
 from indextables.sql.where import parse_where
 from indextables.storage import open_store
 
@@ -121,6 +124,27 @@ class Table:
         predicates = [parse_where(where, self._snapshot.schema)] if where else []
         found = self._read(predicates, self._wanted(columns or self.schema.names), limit=limit)
         return found if limit is None else found.slice(0, limit)
+
+    def changes(self, first: int, last: int | None = None) -> pa.Table:
+        """The rows that came and went from one version to another, both included.
+
+        `_change_type` is insert, delete, update_preimage or update_postimage. Without `last`, up to
+        the version that was opened.
+        """
+        end = self.version if last is None else min(last, self.version)
+        rows = list(changes_between(self._log, first, end))
+        columns = [pa.field(name, kind) for name, kind in CHANGE_COLUMNS.items()]
+        spec = ReadSpec(
+            place=self._log.store.native(),
+            settings=self._settings,
+            table_schema=self._snapshot.metadata.schema_string,
+            partition_columns=self.partition_columns,
+            output=pa.schema([*self.schema, *columns]),
+            queries=(ALL,),
+            given=tuple(CHANGE_COLUMNS),
+        )
+        batches = read_changes(spec, [ChangeSource.of(each, 0) for each in rows])
+        return pa.Table.from_batches(list(batches), schema=spec.output)
 
     @cached_property
     def _columns(self) -> Columns:

@@ -89,6 +89,22 @@ class IndexTable:
             reader = reader.option("versionAsOf", str(version))
         return reader.load(self.path)
 
+    def changes(
+        self,
+        starting: int | str,
+        ending: int | str | None = None,
+    ) -> DataFrame:
+        """The rows that came and went from version to version, both ends included.
+
+        `starting` and `ending` are versions (numbers) or times (text); without an end, up to now.
+        """
+        reader = self._spark.read.format(FORMAT).option("readChangeFeed", "true")
+        for name, value in (("starting", starting), ("ending", ending)):
+            if value is not None:
+                unit = "Version" if isinstance(value, int) else "Timestamp"
+                reader = reader.option(name + unit, str(value))
+        return reader.load(self.path)
+
     def search(
         self, query: str, columns: Sequence[str] | None = None, limit: int = 10
     ) -> DataFrame:

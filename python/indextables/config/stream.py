@@ -1,10 +1,10 @@
-"""Keys of reading a table as a stream."""
+"""Keys of reading a table as a stream, or the changes between its versions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from indextables.config.option import BOOLEAN, SIZE, Option, Scope, integer, optional
+from indextables.config.option import BOOLEAN, SIZE, TEXT, Option, Scope, integer, optional
 
 _GROUP = "Streaming"
 _OPTION = (Scope.OPTION,)
@@ -16,6 +16,43 @@ STARTING_VERSION = Option(
     "First version whose changes are read; unset, the stream begins with the table as it is.",
     _GROUP,
     _OPTION,
+    bare=True,
+)
+STARTING_TIMESTAMP = Option(
+    "startingTimestamp",
+    optional(TEXT),
+    None,
+    "The same by time: the first version that is not older.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+ENDING_VERSION = Option(
+    "endingVersion",
+    optional(integer(0)),
+    None,
+    "Last version of a change feed; unset, the newest.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+ENDING_TIMESTAMP = Option(
+    "endingTimestamp",
+    optional(TEXT),
+    None,
+    "The same by time: the last version that is not newer.",
+    _GROUP,
+    _OPTION,
+    bare=True,
+)
+READ_CHANGE_FEED = Option(
+    "readChangeFeed",
+    BOOLEAN,
+    default=False,
+    doc="Read what changed from version to version, with `_change_type`, `_commit_version` and "
+    "`_commit_timestamp`.",
+    group=_GROUP,
+    scopes=_OPTION,
     bare=True,
 )
 MAX_FILES_PER_TRIGGER = Option(
@@ -50,6 +87,16 @@ IGNORE_CHANGES = Option(
     BOOLEAN,
     default=False,
     doc="Go on over versions that change rows, reading the splits they add.",
+    group=_GROUP,
+    scopes=_OPTION,
+    bare=True,
+)
+
+SKIP_CHANGE_COMMITS = Option(
+    "skipChangeCommits",
+    BOOLEAN,
+    default=False,
+    doc="Leave out versions that change or remove rows.",
     group=_GROUP,
     scopes=_OPTION,
     bare=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ from indextables.ops.read import DOC, SPLIT
 from indextables.ops.vectors import load_deletions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from indextables.config.settings import Settings
     from indextables.log import Committed, Log, Snapshot
@@ -34,6 +34,9 @@ OPERATIONS = {
     "MERGE": Operation.MERGE_INTO,
 }
 
+# the member of commitInfo that names changed rows: split path -> bitmap in an index file
+UPDATED_ROWS = "updatedRows"
+
 
 @dataclass(frozen=True)
 class RowChange:
@@ -42,6 +45,9 @@ class RowChange:
     operation: Operation
     deleted: Mapping[str, BitMap]
     splits: Sequence[WrittenSplit] = ()
+    # of those, by old or new split: rows whose old state goes and whose new state comes; unless
+    # it is the whole change, as in an update
+    updated: Mapping[str, BitMap] = field(default_factory=dict)
 
 
 def positions(rows: pa.Table) -> dict[str, BitMap]:
@@ -80,8 +86,17 @@ def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings
             (*gone, *adds),
             features=frozenset({DELETION_VECTORS} if any(_has_vector(a) for a in gone) else ()),
             metrics=metrics,
+            notes=_updated_rows(log, change.updated, settings),
         )
     )
+
+
+def _updated_rows(
+    log: Log, updated: Mapping[str, BitMap], settings: Settings
+) -> dict[str, dict[str, Any]]:
+    """What the change feed needs to pair old and new states of rows."""
+    vectors = _put_vectors(log, updated, settings)
+    return {UPDATED_ROWS: {path: asdict(v) for path, v in vectors.items()}} if vectors else {}
 
 
 def _has_vector(action: Action) -> bool:
@@ -116,33 +131,52 @@ def _changed(
 def _with_vectors(
     log: Log, entries: Mapping[str, AddFile], vectors: Mapping[str, BitMap], settings: Settings
 ) -> list[AddFile]:
+    written = _put_vectors(log, vectors, settings)
+    # a split that came from a merge changed no data then, but does now
+    return [
+        replace(entries[path], deletion_vector=vector, data_change=True)
+        for path, vector in written.items()
+    ]
+
+
+def _put_vectors(
+    log: Log, vectors: Mapping[str, BitMap], settings: Settings
+) -> dict[str, DeletionVector]:
+    """Write bitmaps into index files."""
     name, count = uuid.uuid4(), iter(range(len(vectors) + 1))
     files = write_files(
         vectors.items(),
         lambda: f"index/index-{name}-{next(count)}",
         bitmap64=settings.get(keys.BITMAP64),
     )
-    adds: list[AddFile] = []
+    found: dict[str, DeletionVector] = {}
     for file in files:
         log.store.put(file.name, file.data, if_absent=True)
         for path, place in file.ranges.items():
             vector = DeletionVector(file.name, place.offset, place.length, place.cardinality)
-            adds.append(replace(entries[path], deletion_vector=vector))
-    return adds
+            found[path] = vector
+    return found
 
 
-def split_delta(batches: Iterable[pa.RecordBatch], inserted: Any) -> dict[str, BitMap]:
-    """Sort rows of (`__op`, row id, columns): give new rows to `inserted`, return the old ones."""
-    parts = []
+def split_delta(
+    batches: Iterable[pa.RecordBatch], arrived: Callable[[pa.RecordBatch, pa.BooleanArray], None]
+) -> tuple[dict[str, BitMap], dict[str, BitMap]]:
+    """Sort rows of (`__op`, row id, columns): what goes, and what of it comes back changed.
+
+    New rows are given to `arrived`, with which of them are changed ones.
+    """
+    gone: list[dict[str, BitMap]] = []
+    updated: list[dict[str, BitMap]] = []
     for batch in batches:
         op = batch.column(0)
-        old = batch.filter(pc.less(op, _INSERT))
-        if old.num_rows:
-            parts.append(positions(pa.Table.from_batches([old])))
+        for parts, mask in ((gone, pc.less(op, _INSERT)), (updated, pc.equal(op, _UPDATE))):
+            old = batch.filter(mask)
+            if old.num_rows:
+                parts.append(positions(pa.Table.from_batches([old])))
         new = batch.filter(pc.greater(op, _DELETE))
         if new.num_rows:
-            inserted(new)
-    return joined(parts)
+            arrived(new, pc.equal(new.column(0), _UPDATE))
+    return joined(gone), joined(updated)
 
 
-_DELETE, _INSERT = 1, 3
+_DELETE, _UPDATE, _INSERT = 1, 2, 3

@@ -68,6 +68,8 @@ class ReadSpec:
     order: Order | None = None
     batch_rows: int = 8192
     snippet: Mapping[str, Any] | None = None
+    # columns whose value each source brings along
+    given: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> Struct:
@@ -83,9 +85,8 @@ class ReadSpec:
     @cached_property
     def engine_schema(self) -> pa.Schema:
         """What the engine delivers; what is the same for a whole split is put in afterwards."""
-        inside = [
-            f for f in self.output if f.name != SPLIT and f.name not in self.partition_columns
-        ]
+        outside = {SPLIT, *self.partition_columns, *self.given}
+        inside = [f for f in self.output if f.name not in outside]
         return pa.schema(inside or [pa.field(DOC, pa.int64())])
 
     @property
@@ -183,9 +184,16 @@ def _partials(
 
 
 def _search(spec: ReadSpec, source: Source) -> Iterator[pa.RecordBatch]:
+    yield from search_split(spec, source, opened(spec, source), {})
+
+
+def search_split(
+    spec: ReadSpec, source: Source, split: Split, given: Mapping[str, pa.Scalar]
+) -> Iterator[pa.RecordBatch]:
+    """The matching rows of an open split, completed by what is the same for all of them."""
     query = spec.queries[source.query]
-    found = opened(spec, source).search(query, spec.engine_schema, **spec.engine_options)
-    whole = constants(spec, source) | {SPLIT: pa.scalar(source.path, pa.string())}
+    found = split.search(query, spec.engine_schema, **spec.engine_options)
+    whole = {**constants(spec, source), SPLIT: pa.scalar(source.path, pa.string()), **given}
     same = spec.engine_schema.names == spec.output.names
     for batch in found:
         yield batch if same else _complete(spec.output, batch, whole)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from indextables.log.actions import AddFile, Metadata, UnknownAction
+from indextables.log.actions import AddFile, CommitInfo, Metadata, UnknownAction
 from indextables.ops.log_files import INDEX_FOLDER
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def _add_action(found: set[str], action: Action) -> None:
         _add_index_names(found, action.extra)
     elif isinstance(action, Metadata):
         _add_index_names(found, dict(action.configuration))
+    elif isinstance(action, CommitInfo):
+        _add_index_names(found, dict(action.extra))
     elif isinstance(action, UnknownAction):
         _add_index_names(found, action.value)
 

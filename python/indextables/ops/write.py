@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 import uuid
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyroaring import BitMap
 
 from indextables.config import write as keys
 from indextables.engine.writer import SplitInfo, SplitWriter
@@ -76,6 +78,8 @@ class WrittenSplit:
     max_values: dict[str, str]
     doc_mapping: str
     modified_ms: int
+    # rows that are new states of old ones, as a bitmap in base64
+    updated: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The value a task sends to the driver."""
@@ -132,6 +136,7 @@ class SplitSink:
     written: list[WrittenSplit] = field(default_factory=list)
     _writer: SplitWriter | None = None
     _values: dict[str, str] = field(default_factory=dict)
+    _updated: BitMap = field(default_factory=BitMap)
 
     def __enter__(self) -> Self:
         return self
@@ -143,12 +148,19 @@ class SplitSink:
             # what is in the store already is the driver's to remove
             self._writer.abort()
 
-    def add_rows(self, batch: pa.RecordBatch) -> None:
-        """Add rows; those of one partition come one after another."""
-        for values, run in _runs(self.spec, batch):
-            self._add(values, run)
+    def add_rows(self, batch: pa.RecordBatch, updated: pa.BooleanArray | None = None) -> None:
+        """Add rows; those of one partition come one after another.
 
-    def _add(self, values: dict[str, str], batch: pa.RecordBatch) -> None:
+        `updated` tells the new states of old rows from rows that are wholly new.
+        """
+        start = 0
+        for values, run in _runs(self.spec, batch):
+            self._add(values, run, None if updated is None else updated.slice(start, run.num_rows))
+            start += run.num_rows
+
+    def _add(
+        self, values: dict[str, str], batch: pa.RecordBatch, updated: pa.BooleanArray | None
+    ) -> None:
         writer = self._writer
         if writer is not None and (values != self._values or not writer.accepts(batch)):
             self._finish()
@@ -157,6 +169,9 @@ class SplitSink:
             spec = self.spec
             writer = SplitWriter(spec.split_schema, spec.fields, spec.engine_options)
             self._writer, self._values = writer, values
+        if updated is not None:
+            rows = pc.add(pc.indices_nonzero(updated).cast(pa.uint32()), writer.rows)
+            self._updated |= BitMap(rows.cast(pa.uint32()).to_numpy(zero_copy_only=False))
         writer.write(batch)
         if writer.estimated_bytes >= self.spec.settings.get(keys.MAX_SPLIT_BYTES):
             self._finish()
@@ -168,7 +183,11 @@ class SplitSink:
         path = split_path(spec.partition_columns, values, str(uuid.uuid4()))
         info = self._writer.finish(native_store(spec.url, spec.store_options), path)
         self._writer = None
-        self.written.append(_describe(spec, values, path, info))
+        done = _describe(spec, values, path, info)
+        if self._updated:
+            text = base64.b64encode(self._updated.serialize()).decode()
+            done, self._updated = replace(done, updated=text), BitMap()
+        self.written.append(done)
 
 
 def _describe(spec: WriteSpec, values: dict[str, str], path: str, info: SplitInfo) -> WrittenSplit:

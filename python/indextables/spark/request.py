@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -66,6 +67,12 @@ class Request:
     def time_zone(self) -> str:
         """The session's time zone."""
         return self.session.get("spark.sql.session.timeZone", "")
+
+    @property
+    def cores(self) -> int:
+        """How many tasks Spark runs at once."""
+        given = self.session.get("spark.default.parallelism")
+        return int(given) if given else os.cpu_count() or 1
 
     @property
     def ansi(self) -> bool:

@@ -54,10 +54,17 @@ def commit(request: Request, splits: list[WrittenSplit]) -> dict[str, Any]:
     """Commit what the tasks of a row-level command found and wrote."""
     table = open_table(request)
     reports = [message for message in request.body["messages"] if message]
-    deleted = joined({path: _bitmap(t) for path, t in r["deleted"].items()} for r in reports)
+    deleted, updated = (
+        joined({path: _bitmap(t) for path, t in r[key].items()} for r in reports)
+        for key in ("deleted", "updated")
+    )
     if not deleted and not splits:
         return {"version": table.snapshot.version}
-    change = RowChange(OPERATIONS[request.body["command"]], deleted, splits)
+    updated |= {s.path: _bitmap(s.updated) for s in splits if s.updated is not None}
+    command = request.body["command"]
+    # in an update every row is one that changed: nothing to tell apart
+    apart = updated if command == "MERGE" else {}
+    change = RowChange(OPERATIONS[command], deleted, splits, apart)
     done = commit_rows(table.log, change, table.snapshot, table.settings)
     return {"version": done.version}
 

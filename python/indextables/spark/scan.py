@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from indextables.config import read as keys
-from indextables.engine.query import parse_query
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate, searches_in
-from indextables.expr.values import kind_of
 from indextables.ops import skipping_stats
 from indextables.ops.read import (
     SNIPPET,
@@ -28,7 +25,6 @@ from indextables.ops.read import (
     sources_of,
 )
 from indextables.plan.aggregates import plan_aggregation
-from indextables.plan.filters import plan_filters
 from indextables.plan.finals import CompletePlan, finish, plan_complete
 from indextables.plan.partials import partials_from_log
 from indextables.plan.prune import keep_manifest, prune_splits
@@ -36,16 +32,17 @@ from indextables.plan.queries import split_queries
 from indextables.plan.scan import ScanPlan, answers_itself
 from indextables.plan.tasks import group_splits
 from indextables.plan.topk import plan_top
+from indextables.spark import changes
 from indextables.spark.explain import describe_scan
+from indextables.spark.filtering import filters_of
 from indextables.spark.read_task import ReadTask, pickled_reader
 from indextables.spark.schema import to_spark_json
 from indextables.spark.warm import OpenTable, open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from indextables.plan.aggregates import AggregatePlan
-    from indextables.plan.filters import FilterPlan
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
@@ -70,12 +67,16 @@ class Planned:
 
 def push(request: Request) -> dict[str, Any]:
     """Which predicates the index answers exactly, which it only narrows."""
+    if changes.is_asked(request):
+        return changes.push(request)
     table = open_table(request)
-    return {"pushed": list(_filters(request, table).pushed)}
+    return {"pushed": list(filters_of(request, table).pushed)}
 
 
 def offer(request: Request) -> dict[str, Any]:
     """Whether a limit, an order or an aggregation can be pushed down; `complete` if wholly."""
+    if changes.is_asked(request):
+        return {"ok": False}
     table = open_table(request)
     body, found = request.body, _plan(request, table)
     scan = found.scan
@@ -96,6 +97,8 @@ def offer(request: Request) -> dict[str, Any]:
 
 def plan(request: Request) -> Answer:
     """The scan as Spark needs it: statistics, what EXPLAIN shows, and tasks unless it is local."""
+    if changes.is_asked(request):
+        return changes.plan(request)
     table = open_table(request)
     found = _plan(request, table)
     local = found.local and not request.body.get("distributed")
@@ -142,7 +145,7 @@ def _tasks(request: Request, table: OpenTable, scan: ScanPlan) -> list[bytes]:
     sources = sources_of(scan.files, scan.query_of)
     groups = group_splits(
         scan.files.column("size").to_pylist(),
-        _cores(request),
+        request.cores,
         splits_per_task=table.settings.get(keys.SPLITS_PER_TASK),
         max_splits_per_task=table.settings.get(keys.MAX_SPLITS_PER_TASK),
     )
@@ -188,21 +191,6 @@ def _partials_from_log(table: OpenTable, scan: ScanPlan) -> pa.Table | None:
     )
 
 
-def _filters(request: Request, table: OpenTable) -> FilterPlan:
-    predicates = [parse_predicate(value) for value in request.body.get("predicates") or []]
-    most = table.settings.get(keys.MAX_UNQUALIFIED_FIELDS)
-    return plan_filters(predicates, table.columns, most, _check(table), request.time_zone)
-
-
-def _check(table: OpenTable) -> Callable[[str, list[str]], object]:
-    """Parses search texts against the table's columns, so that errors come before any task."""
-    fields = [
-        {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
-        for c in table.columns.searchable
-    ]
-    return lambda text, defaults: parse_query(text, fields, defaults)
-
-
 def _plan(request: Request, table: OpenTable) -> Planned:
     """The plan of a request; asked for again by the next calls of the same query."""
     shape = json.dumps([request.body.get(key) for key in _SHAPING], sort_keys=True)
@@ -235,7 +223,7 @@ def _make_scan(
     request: Request, table: OpenTable, aggregate: AggregatePlan | None = None
 ) -> ScanPlan:
     body, snapshot = request.body, table.snapshot
-    filters = _filters(request, table)
+    filters = filters_of(request, table)
     runtime = [parse_predicate(value) for value in body.get("runtime") or []]
     pruning = conjunction(filters.pruning, *runtime) if runtime else filters.pruning
     names = snapshot.partition_columns
@@ -322,8 +310,3 @@ def _metrics(found: ScanPlan) -> dict[str, int]:
         "splitsPrunedByStatistics": counters.pruned_by_stats,
         "splitsScanned": counters.kept,
     }
-
-
-def _cores(request: Request) -> int:
-    given = request.session.get("spark.default.parallelism")
-    return int(given) if given else os.cpu_count() or 1

@@ -11,7 +11,10 @@ from indextables.config import stream as keys
 from indextables.errors import error
 from indextables.log.actions import AddFile, RemoveFile
 from indextables.log.entries import to_adds
+from indextables.log.history import parse_timestamp
+from indextables.ops.changes import changes_between, first_version, whole_table
 from indextables.ops.read import ReadSpec, Source
+from indextables.spark import changes
 from indextables.spark.read_task import pickled_reader
 from indextables.spark.warm import OpenTable, open_table
 
@@ -30,8 +33,11 @@ def start(request: Request) -> dict[str, Any]:
     """Where a new stream begins."""
     table = open_table(request)
     first = table.settings.get(keys.STARTING_VERSION)
-    whole = first is None
-    return {"offset": {"version": _BEFORE if first is None else first - 1, "whole": whole}}
+    moment = table.settings.get(keys.STARTING_TIMESTAMP)
+    if first is None and moment is None:
+        return {"offset": {"version": _BEFORE, "whole": True}}
+    at = None if moment is None else parse_timestamp(moment)
+    return {"offset": {"version": first_version(table.log, first, at) - 1, "whole": False}}
 
 
 def latest(request: Request) -> dict[str, Any]:
@@ -50,6 +56,13 @@ def plan(request: Request) -> Answer:
     """The tasks of one micro-batch."""
     table = open_table(request)
     begin, end = request.body["start"], request.body["end"]
+    if changes.is_asked(request):
+        rows = (
+            whole_table(table.log.snapshot(end["version"]), table.log)
+            if begin["whole"]
+            else changes_between(table.log, begin["version"] + 1, end["version"])
+        )
+        return {}, changes.plan_tasks(request, table, list(rows))
     if begin["whole"]:
         adds = to_adds(table.log.snapshot(end["version"]).files())
     else:
@@ -92,7 +105,11 @@ def _appended(table: OpenTable, commit: Commit) -> list[AddFile]:
     adds = [a for a in commit.actions if isinstance(a, AddFile) and a.data_change]
     removes = [a for a in commit.actions if isinstance(a, RemoveFile) and a.data_change]
     settings = table.settings
-    if removes and not settings.get(keys.IGNORE_CHANGES):
+    if not removes:
+        return adds
+    if settings.get(keys.SKIP_CHANGE_COMMITS):
+        return []
+    if not settings.get(keys.IGNORE_CHANGES):
         if adds or not settings.get(keys.IGNORE_DELETES):
             raise error("STREAM_CHANGED", version=commit.version, path=table.store.url)
         return []

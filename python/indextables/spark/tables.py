@@ -12,6 +12,7 @@ from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Struct, render_schema
 from indextables.ops.save import add_column
 from indextables.plan.fields import plan_fields, remember_fields
+from indextables.spark import changes
 from indextables.spark.warm import find_table, log_of, open_table
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ def load(request: Request) -> dict[str, Any]:
     snapshot = table.snapshot
     return {
         "exists": True,
-        "schema": snapshot.schema.to_json(),
+        "schema": changes.schema_json(snapshot.schema)
+        if changes.is_asked(request)
+        else snapshot.schema.to_json(),
         "partition_by": list(snapshot.partition_columns),
         "version": snapshot.version,
     }

@@ -15,7 +15,9 @@ from indextables.spark.compat import acknowledge_at_once, settle
 from indextables.spark.shipping import pickled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pyroaring import BitMap
 
 MESSAGE = "message"
 
@@ -30,12 +32,13 @@ class RowTask:
         """One batch with the report."""
         acknowledge_at_once()
         with SplitSink(self.spec) as sink:
-            deleted = split_delta(batches, sink.add_rows)
-        yield _report(
-            sink.written,
-            deleted={p: base64.b64encode(b.serialize()).decode() for p, b in deleted.items()},
-        )
+            deleted, updated = split_delta(batches, sink.add_rows)
+        yield _report(sink.written, deleted=_texts(deleted), updated=_texts(updated))
         settle()
+
+
+def _texts(bitmaps: Mapping[str, BitMap]) -> dict[str, str]:
+    return {path: base64.b64encode(b.serialize()).decode() for path, b in bitmaps.items()}
 
 
 def _report(splits: list[WrittenSplit], **more: Any) -> pa.RecordBatch:

@@ -1,0 +1,138 @@
+"""The change feed as a scan: what is pushed down, which tasks read it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from indextables.config import read as read_keys
+from indextables.config import stream as keys
+from indextables.errors import error
+from indextables.log.entries import from_adds
+from indextables.log.history import parse_timestamp
+from indextables.ops.changes import (
+    COLUMNS,
+    ChangedRows,
+    ChangeSource,
+    changes_between,
+    first_version,
+    last_version,
+    read_changes,
+)
+from indextables.ops.read import ReadSpec
+from indextables.plan.queries import split_queries
+from indextables.plan.tasks import group_splits
+from indextables.spark.compat import acknowledge_at_once, settle
+from indextables.spark.filtering import filters_of
+from indextables.spark.shipping import pickled
+from indextables.spark.warm import OpenTable, open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from indextables.model.types import Struct
+    from indextables.spark.planner import Answer
+    from indextables.spark.request import Request
+
+_TYPES = {"_change_type": "string", "_commit_version": "long", "_commit_timestamp": "timestamp"}
+
+
+def is_asked(request: Request) -> bool:
+    """Whether a call is about changes, not rows."""
+    return request.settings.get(keys.READ_CHANGE_FEED)
+
+
+def schema_json(schema: Struct) -> dict[str, Any]:
+    """The table's columns and those that say what happened to a row."""
+    taken = [name for name in schema.names if name.lower() in COLUMNS]
+    if taken:
+        raise error("CHANGES_COLUMN", columns=", ".join(taken))
+    more = [
+        {"name": name, "type": kind, "nullable": True, "metadata": {}}
+        for name, kind in _TYPES.items()
+    ]
+    columns = schema.to_json()
+    return {**columns, "fields": [*columns["fields"], *more]}
+
+
+def push(request: Request) -> dict[str, Any]:
+    """Tests of the table's columns are answered by the index, others by Spark."""
+    return {"pushed": list(filters_of(request, open_table(request)).pushed)}
+
+
+def plan(request: Request) -> Answer:
+    """The tasks that read a range of versions."""
+    if not request.body.get("properties", {}).keys() & {"readChangeFeed", "readchangefeed"}:
+        raise error("CHANGES_BY_NAME")
+    table = open_table(request)
+    first, last = _range(table)
+    tasks = plan_tasks(request, table, list(changes_between(table.log, first, last)))
+    reply = {
+        "local": False,
+        "explain": f"IndexTables changes of versions {first} to {last}",
+        "runtime_columns": [],
+        "metrics": {},
+        "hosts": [[]] * (len(tasks) - 1),
+    }
+    return reply, tasks
+
+
+def plan_tasks(request: Request, table: OpenTable, rows: Sequence[ChangedRows]) -> list[bytes]:
+    """The function that reads changes, and what each task of it reads."""
+    filters = filters_of(request, table)
+    queries, query_of = split_queries(
+        filters, from_adds(each.entry for each in rows), table.columns
+    )
+    sources = [ChangeSource.of(each, query) for each, query in zip(rows, query_of, strict=True)]
+    groups = group_splits(
+        [each.entry.size for each in rows],
+        request.cores,
+        splits_per_task=table.settings.get(read_keys.SPLITS_PER_TASK),
+    )
+    spec = ReadSpec(
+        place=table.store.native(),
+        settings=table.settings,
+        table_schema=table.snapshot.metadata.schema_string,
+        partition_columns=table.snapshot.partition_columns,
+        output=request.schema("wire").to_arrow_schema(),
+        queries=tuple(queries),
+        batch_rows=table.settings.get(read_keys.BATCH_ROWS),
+        given=tuple(COLUMNS),
+    )
+    function = pickled(ChangeTask(spec), request.body["wire"])
+    parts = [json.dumps([asdict(sources[i]) for i in g.splits]).encode() for g in groups]
+    return [function, *parts]
+
+
+@dataclass(frozen=True)
+class ChangeTask:
+    """Reads the changed rows that its one input batch names."""
+
+    spec: ReadSpec
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows, as Spark's worker wants them."""
+        acknowledge_at_once()
+        try:
+            for batch in batches:
+                named = json.loads(batch.column(0)[0].as_py())
+                yield from read_changes(self.spec, [ChangeSource.from_json(v) for v in named])
+        finally:
+            settle()
+
+
+def _range(table: OpenTable) -> tuple[int, int]:
+    log, settings = table.log, table.settings
+    start, end = settings.get(keys.STARTING_TIMESTAMP), settings.get(keys.ENDING_TIMESTAMP)
+    first = first_version(
+        log, settings.get(keys.STARTING_VERSION), None if start is None else parse_timestamp(start)
+    )
+    last = last_version(
+        log, settings.get(keys.ENDING_VERSION), None if end is None else parse_timestamp(end)
+    )
+    if first > last:
+        raise error("CHANGES_RANGE", detail=f"cannot begin at version {first} and end at {last}")
+    return first, last
