@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use tantivy::Index;
 
+use crate::directory::BundleDirectory;
 use crate::error::{At, Result};
-use crate::open::Split;
+use crate::open::{Split, read_sidecar};
+use crate::split::SIDECAR_FILE;
+use crate::store::Store;
 
 /// Counts, columns, files and the bytes of every component, as JSON.
 pub fn describe(split: &Split) -> Result<Value> {
@@ -89,37 +93,34 @@ fn components(split: &Split) -> Result<Vec<Value>> {
 }
 
 /// Everything that is wrong with the bytes of a split: `[{"file", "problem"}]`, empty when all is well.
-pub fn verify(split: &Split) -> Result<Vec<Value>> {
+/// Damage that keeps it from being opened is an error.
+pub fn verify(store: &Store, path: &str) -> Result<Vec<Value>> {
+    let directory = BundleDirectory::open(store.source(path, None)?, None).at(path)?;
+    let sidecar = read_sidecar(&directory).at(path)?;
     let mut problems = Vec::new();
     let mut report = |file: &str, problem: String| {
         problems.push(json!({"file": file, "problem": problem}));
     };
-    if let Some(sidecar) = &split.sidecar {
-        for (file, &written) in &sidecar.checksums {
-            match split.directory.file(file).at(&split.path)? {
-                None => report(file, "the file is missing".to_owned()),
-                Some(bytes) => {
-                    let found = crc32fast::hash(&bytes);
-                    if found != written {
-                        let problem = format!("checksum {found:08x}, {written:08x} was written");
-                        report(file, problem);
-                    }
+    for (file, &written) in sidecar.iter().flat_map(|sidecar| &sidecar.checksums) {
+        match directory.file(file).at(path)? {
+            None => report(file, "the file is missing".to_owned()),
+            Some(bytes) => {
+                let found = crc32fast::hash(&bytes);
+                if found != written {
+                    report(file, format!("checksum {found:08x}, {written:08x} was written"));
                 }
             }
         }
-        let rows = split.num_docs() + split.num_deleted();
-        if sidecar.rows != rows {
-            report("_indextables.json", format!("{} rows are said, {rows} found", sidecar.rows));
-        }
     }
+    let index = Index::open(directory).at(path)?;
     // tantivy keeps a checksum at the end of each of its files
-    for path in split.index.validate_checksum().at(&split.path)? {
-        report(&path.to_string_lossy(), "tantivy's checksum differs".to_owned());
+    for file in index.validate_checksum().at(path)? {
+        report(&file.to_string_lossy(), "tantivy's checksum differs".to_owned());
     }
-    for (at, segment) in split.segments.iter().enumerate() {
-        if let Err(error) = segment.doc_store() {
-            report(&format!("segment {at}"), error.to_string());
-        }
+    let metas = index.searchable_segment_metas().at(path)?;
+    let rows: u64 = metas.iter().map(|segment| u64::from(segment.max_doc())).sum();
+    if let Some(sidecar) = sidecar.filter(|sidecar| sidecar.rows != rows) {
+        report(SIDECAR_FILE, format!("{} rows are said, {rows} found", sidecar.rows));
     }
     Ok(problems)
 }

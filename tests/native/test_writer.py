@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 import signal
+import zlib
 from decimal import Decimal
 
 import pyarrow as pa
@@ -297,7 +298,12 @@ def test_the_sidecar_lists_checksums_of_every_other_file(tmp_path):
     sidecar = json.JSONDecoder().raw_decode(data[begin:].decode("utf-8", "replace"))[0]
     table = data[data.rindex(b'{"files":') :]
     files = json.JSONDecoder().raw_decode(table.decode("utf-8", "replace"))[0]["files"]
-    assert set(sidecar["checksums"]) == set(files) - {"_indextables.json"}
+    assert set(sidecar["checksums"]) == set(files) - {"_indextables.json", "_indextables.crc"}
+    assert sidecar["blocks"].keys() == sidecar["checksums"].keys()
+    span = files["_indextables.crc"]
+    written = int.from_bytes(data[span["start"] : span["end"]], "little")
+    span = files["_indextables.json"]
+    assert zlib.crc32(data[span["start"] : span["end"]]) == written
 
 
 def test_splits_open_the_same_when_read_with_and_without_footer_offsets(tmp_path):

@@ -83,9 +83,10 @@ class Split:
         described: dict[str, Any] = json.loads(self._native.describe())
         return described
 
-    def verify(self) -> list[dict[str, str]]:
-        """What is wrong with the bytes of the split; empty when nothing is."""
-        problems: list[dict[str, str]] = json.loads(self._native.verify())
+    @staticmethod
+    def verify(store: _native.Store, path: str) -> list[dict[str, str]]:
+        """What is wrong with the bytes of a split; empty when nothing is."""
+        problems: list[dict[str, str]] = json.loads(_native.Split.verify(store, path))
         return problems
 
 

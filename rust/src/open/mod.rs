@@ -146,7 +146,7 @@ impl Split {
     }
 }
 
-fn read_sidecar(directory: &BundleDirectory) -> Result<Option<Sidecar>> {
+pub fn read_sidecar(directory: &BundleDirectory) -> Result<Option<Sidecar>> {
     let Some(bytes) = directory.file(SIDECAR_FILE)? else {
         return Ok(None);
     };

@@ -75,9 +75,10 @@ impl PySplit {
         run(py, || Ok(inspect::describe(&self.split)?.to_string()))
     }
 
-    /// What is wrong with the bytes, as a JSON list.
-    fn verify(&self, py: Python<'_>) -> PyResult<String> {
-        run(py, || Ok(serde_json::to_string(&inspect::verify(&self.split)?)?))
+    /// What is wrong with the bytes of a split, as a JSON list.
+    #[staticmethod]
+    fn verify(py: Python<'_>, store: &PyStore, path: &str) -> PyResult<String> {
+        run(py, || Ok(serde_json::to_string(&inspect::verify(&store.store, path)?)?))
     }
 
     /// Group keys, then functions, of the matching rows, in exactly this schema.
