@@ -4,26 +4,18 @@ import java.time.ZoneId
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{ApplyFunctionExpression, Literal, TruncTimestamp}
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
 /** `date_trunc` in GROUP BY as a function that Spark offers to sources; it computes the same. */
 object OfferDateTrunc extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
-    case aggregate: Aggregate if reads(aggregate.child) => aggregate.transformExpressions {
+    case aggregate: Aggregate if Reads.ours(aggregate.child) => aggregate.transformExpressions {
       case t @ TruncTimestamp(unit: Literal, moment, Some(_)) if unit.value != null && moment.dataType == TimestampType =>
         ApplyFunctionExpression(new DateTrunc(t.zoneId).of(Seq(StringType, TimestampType)), Seq(unit, moment))
     }
-  }
-
-  private def reads(plan: LogicalPlan): Boolean = plan match {
-    case r: DataSourceV2Relation => r.table.isInstanceOf[IndexTable]
-    case Project(_, child) => reads(child)
-    case Filter(_, child) => reads(child)
-    case _ => false
   }
 }
 

@@ -16,6 +16,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectResolutionRule(_ => ResolveSearch)
       extensions.injectOptimizerRule(_ => MakePushable)
       extensions.injectOptimizerRule(_ => OfferDateTrunc)
+      extensions.injectOptimizerRule(_ => WidenSums)
       extensions.injectPlannerStrategy(_ => LocalAnswers)
       Search.Operators.foreach { operator =>
         function(extensions, operator, Search.function(operator, all = false))

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
+from tests.oracle.paths import PATHS, load
 from tests.oracle.shapes import Shape, generate, statements
-from tests.oracle.test_oracle import PATHS, check
+from tests.oracle.test_oracle import check
 
 
 def _views(spark: Any, shape: Shape, folder: Path) -> dict[str, str]:
@@ -28,9 +29,8 @@ def _views(spark: Any, shape: Shape, folder: Path) -> dict[str, str]:
     for name in shape.texts:
         writer = writer.option(f"indexing.typemap.{name}", "text")
     writer.save(str(folder / "table"))
-    for name, limit in PATHS.items():
-        reader = spark.read.format("indextables").option("read.localScan.maxBytes", limit)
-        reader.load(str(folder / "table")).createOrReplaceTempView(f"shape_{name}")
+    for name in PATHS:
+        load(spark, str(folder / "table"), name).createOrReplaceTempView(f"shape_{name}")
     return {name: f"shape_{name}" for name in ("parquet", *PATHS)}
 
 

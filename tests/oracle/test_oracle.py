@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from tests.oracle.compare import multiset
+from tests.oracle.paths import PATHS, load
 from tests.oracle.queries import statements
 from tests.oracle.rows import write_parquet
 
 FAST = int(os.environ.get("ORACLE_CASES", "200"))
-PATHS = {"planner": "9223372036854775807", "executors": "0"}
 LAYOUTS = {"plain": [], "partitioned": ["flag", "i8"], "by_word": ["word"]}
 
 
@@ -28,9 +28,8 @@ def views(request: Any, spark: Any, tmp_path_factory: Any) -> dict[str, str]:
     data.createOrReplaceTempView("oracle_parquet")
     writer = data.write.format("indextables").option("indexing.typemap.text", "text")
     writer.partitionBy(*LAYOUTS[request.param]).save(str(folder / "table"))
-    for name, limit in PATHS.items():
-        reader = spark.read.format("indextables").option("read.localScan.maxBytes", limit)
-        reader.load(str(folder / "table")).createOrReplaceTempView(f"oracle_{name}")
+    for name in PATHS:
+        load(spark, str(folder / "table"), name).createOrReplaceTempView(f"oracle_{name}")
     return {name: f"oracle_{name}" for name in ("parquet", *PATHS)}
 
 

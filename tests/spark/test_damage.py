@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from tests.oracle.compare import multiset
+from tests.oracle.paths import PATHS, load
 
 QUERIES = (
     "SELECT * FROM {t}",
@@ -19,7 +20,6 @@ QUERIES = (
     "SELECT level, count(*), avg(score) FROM {t} GROUP BY level",
     "SELECT id, score FROM {t} WHERE level <> 'x' ORDER BY score DESC, id LIMIT 5",
 )
-PATHS = {"planner": "9223372036854775807", "executors": "0"}
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,7 @@ def whole(spark: Any, tmp_path_factory: Any) -> Path:
 
 def answers(spark: Any, table: Path, path: str) -> dict[str, Any]:
     """What every query gives: its rows, or the message it failed with."""
-    reader = spark.read.format("indextables").option("read.localScan.maxBytes", PATHS[path])
-    reader.load(str(table)).createOrReplaceTempView("damaged")
+    load(spark, str(table), path).createOrReplaceTempView("damaged")
     found: dict[str, Any] = {}
     for query in QUERIES:
         try:

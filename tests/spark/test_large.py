@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
+from tests.oracle.paths import PATHS, load
 
 ROWS = 1_000_000
 GROUPS = 200_000
@@ -22,11 +23,9 @@ def table(spark: Any, tmp_path_factory: Any) -> str:
     return path
 
 
-@pytest.fixture(params=["planner", "executors"])
+@pytest.fixture(params=PATHS)
 def view(request: Any, spark: Any, table: str) -> Any:
-    limit = {"planner": "9223372036854775807", "executors": "0"}[request.param]
-    reader = spark.read.format("indextables").option("read.localScan.maxBytes", limit)
-    return reader.option("read.localScan.maxRows", "10000000").load(table)
+    return load(spark, table, request.param)
 
 
 def test_every_one_of_many_groups_is_exact(view: Any):

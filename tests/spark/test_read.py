@@ -136,6 +136,25 @@ def test_metadata_columns_name_the_row(spark, both, path):
 
 
 @pytest.mark.parametrize(
+    ("function", "pushed"),
+    [
+        ("sum(kind)", "[SUM(CAST(kind AS long))]"),
+        ("avg(kind)", "[SUM(CAST(kind AS double)), COUNT(CAST(kind AS double))]"),
+        ("sum(id)", "[SUM(id)]"),
+    ],
+)
+def test_tasks_return_partial_sums(spark, both, function, pushed):
+    spark.conf.set(LOCAL, "false")
+    try:
+        sql = f"SELECT {function} FROM @ WHERE id > 3"
+        explained = spark.sql("EXPLAIN " + sql.replace("@", "ours")).collect()[0][0]
+        assert f"pushed aggregates: {pushed}" in explained
+        assert rows(spark, sql, "ours") == rows(spark, sql, "theirs")
+    finally:
+        spark.conf.unset(LOCAL)
+
+
+@pytest.mark.parametrize(
     ("sql", "expected"),
     [
         ("SELECT id FROM ours WHERE id > 3", "pushed filters: [id IS NOT NULL, id > 3]"),

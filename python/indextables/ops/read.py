@@ -178,7 +178,7 @@ def _partials(
         .to_batches()
     ]
     table = pa.Table.from_batches(partials, schema=plan.schema)
-    if len(sources) > 1:
+    if len(sources) != 1:
         table = merge_partials(table, plan)
     yield from table.combine_chunks().to_batches()
 

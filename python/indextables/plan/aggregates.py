@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from indextables.expr.predicate import Column, Expr, parse_expression
+from indextables.expr.predicate import Call, Column, Expr, parse_expression
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of
 from indextables.model.types import DataType, Decimal
 from indextables.plan.buckets import plan_bucket
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 LONG, DOUBLE = pa.int64(), pa.float64()
+_WIDE = pa.decimal128(38, 0)
 # a sum has ten digits more than its values; beyond this it could overflow
 _MAX_SUM_PRECISION = 28
 _MAX_SPARK_PRECISION = 38
@@ -79,11 +80,14 @@ class _Builder:
     function_fields: list[pa.Field]
 
     def ask(self, function: dict[str, Any], kind: pa.DataType) -> int:
-        """The position of a function among the engine's functions, asked for once."""
-        if function not in self.functions:
-            self.functions.append(function)
-            self.function_fields.append(pa.field(f"f{len(self.functions)}", kind))
-        return self.functions.index(function)
+        """The position of a function among the engine's functions, asked for once per type."""
+        asked = zip(self.functions, self.function_fields, strict=True)
+        for position, (known, field) in enumerate(asked):
+            if known == function and field.type == kind:
+                return position
+        self.functions.append(function)
+        self.function_fields.append(pa.field(f"f{len(self.functions)}", kind))
+        return len(self.functions) - 1
 
 
 def plan_aggregation(
@@ -92,11 +96,13 @@ def plan_aggregation(
     *,
     ansi: bool = False,
     time_zone: str = "",
+    spark_merges: bool = False,
 ) -> AggregatePlan | None:
     """The plan for `{"group_by": [..], "functions": [..]}` as the hooks write it.
 
     None when some part of it is not for the index; Spark then aggregates the rows itself.
-    `time_zone` is the session's: buckets of days and longer need to know it.
+    `time_zone` is the session's: buckets of days and longer need to know it. With `spark_merges`
+    Spark adds up partial sums, in the type of the argument.
     """
     if not request.get("group_by") and not request.get("functions"):
         return None
@@ -112,7 +118,7 @@ def plan_aggregation(
     merges: list[str] = []
     for position, value in enumerate(request.get("functions", [])):
         planned = _function(value, columns, builder, f"agg_func_{position}")
-        if planned is None:
+        if planned is None or (spark_merges and value["agg"] == "SUM" and _narrows(value, columns)):
             return None
         output, merge = planned
         results.append(output)
@@ -181,23 +187,61 @@ def _function(  # noqa: PLR0911
     if op == "COUNT_STAR":
         index = builder.ask({"op": "count_star"}, LONG)
         return Output(pa.field(name, LONG), "engine", index), "count"
-    arg = parse_expression(value["args"][0]) if value.get("args") else None
-    if value.get("distinct") or len(value.get("args", [])) != 1 or not isinstance(arg, Column):
+    if value.get("distinct") or len(value.get("args", [])) != 1 or op not in _RESULTS:
         return None
-    info, found = columns.at(arg.path), columns.schema.find(arg.path)
-    if info is None or found is None or op not in _RESULTS:
+    found = argument_of(value, columns)
+    if found is None:
         return None
-    kind = _RESULTS[op](found.type)
-    if kind is None:
+    path, own, wide = found
+    info = columns.at(path)
+    kind = _RESULTS[op](wide)
+    if info is None or kind is None or (own != wide and op not in ("SUM", "COUNT")):
         return None
     field = pa.field(name, kind)
     merge = _MERGES[op]
     if info.partition:
         return Output(field, _PARTITION_SOURCES[op], column=info.name), merge
-    if len(arg.path) > 1 or (op != "COUNT" and not info.foldable):
+    if len(path) > 1 or (op != "COUNT" and not info.foldable):
         return None
-    index = builder.ask({"op": op.lower(), "field": field_name(arg.path)}, kind)
-    return Output(field, "engine", index, field_name(arg.path)), merge
+    # sums of whole numbers are exact whatever they become afterwards
+    exact = op == "SUM" and kind == DOUBLE and kind_of(own) in INTEGRAL_BITS
+    function = {"op": op.lower(), "field": field_name(path)}
+    index = builder.ask(function, _WIDE if exact else kind)
+    return Output(field, "engine", index, field_name(path)), merge
+
+
+def argument_of(
+    value: Mapping[str, Any], columns: Columns
+) -> tuple[tuple[str, ...], DataType, DataType] | None:
+    """The column a function is about, its type, and the wider type it is cast to before."""
+    arg = parse_expression(value["args"][0])
+    cast = arg if isinstance(arg, Call) and arg.name == "CAST" and len(arg.args) == 1 else None
+    column = arg if cast is None else cast.args[0]
+    found = columns.schema.find(column.path) if isinstance(column, Column) else None
+    if found is None or not isinstance(column, Column):
+        return None
+    wide = found.type if cast is None or cast.type is None else cast.type
+    if wide != found.type and not _widens(found.type, wide):
+        return None
+    return column.path, found.type, wide
+
+
+def _widens(own: DataType, wide: DataType) -> bool:
+    """Whether no value changes or is lost: sums and counts are those of the column itself."""
+    if isinstance(own, Decimal) and isinstance(wide, Decimal):
+        return wide.scale == own.scale and wide.precision > own.precision
+    if kind_of(own) in INTEGRAL_BITS:
+        return kind_of(wide) in ("long", "double")
+    return kind_of(own) == "float" and kind_of(wide) == "double"
+
+
+def _narrows(value: Mapping[str, Any], columns: Columns) -> bool:
+    """Whether Spark would cast a partial sum to a type that is too small for it."""
+    found = argument_of(value, columns)
+    if found is None:
+        return True
+    _, own, wide = found
+    return own == wide and kind_of(own) not in ("long", "double")
 
 
 def _sum_type(kind: DataType) -> pa.DataType | None:

@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indextables.expr.predicate import Column, parse_expression
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
-from indextables.plan.aggregates import DOUBLE, LONG, AggregatePlan, Output, plan_aggregation
+from indextables.plan.aggregates import (
+    DOUBLE,
+    LONG,
+    AggregatePlan,
+    Output,
+    argument_of,
+    plan_aggregation,
+)
 from indextables.plan.partials import merge_partials
 
 if TYPE_CHECKING:
@@ -122,9 +128,8 @@ def _final_type(
         return partial.schema.field(partial.keys + parts[0]).type
     if how == "count_distinct":
         return LONG
-    expr = parse_expression(function["args"][0])
-    found = columns.schema.find(expr.path) if isinstance(expr, Column) else None
-    kind = kind_of(found.type) if found else ""
+    found = argument_of(function, columns)
+    kind = kind_of(found[2]) if found else ""
     if kind not in (*INTEGRAL_BITS, *FLOATING):
         return None
     return LONG if how == "sum_distinct" and kind in INTEGRAL_BITS else DOUBLE

@@ -78,6 +78,8 @@ def render(value: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line per kind
         )
     if name in _TESTS:
         return f"{args[0]} {_TESTS[name]}"
+    if name == "CAST":
+        return f"CAST({args[0]} AS {value['type']})"
     if name == "NOT":
         return f"NOT ({args[0]})"
     if name == "IN":

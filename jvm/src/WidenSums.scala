@@ -1,0 +1,45 @@
+package org.apache.spark.sql.indextables
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Cast}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Average, Sum}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types._
+
+/**
+ * Sums of narrow columns as sums of wide ones. When tasks return partial sums, Spark casts them to the type
+ * of the column before it adds them up: the sum of an INT column would have to fit into an INT. Averages are
+ * pushed down as a sum and a count, and Spark adds their values as doubles.
+ */
+object WidenSums extends Rule[LogicalPlan] {
+  /** Ten digits more, twice: Spark's own limit of a decimal is 38. */
+  private val widestDecimal = 18
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case aggregate: Aggregate if Reads.ours(aggregate.child) => aggregate.transformExpressions {
+      case e @ AggregateExpression(sum @ Sum(column: AttributeReference, _), _, false, _, _) =>
+        def wide(kind: DataType) = e.copy(aggregateFunction = sum.copy(child = Cast(column, kind)))
+        column.dataType match {
+          case ByteType | ShortType | IntegerType => wide(LongType)
+          case FloatType => wide(DoubleType)
+          case DecimalType.Fixed(digits, scale) if digits <= widestDecimal =>
+            Cast(wide(DecimalType(digits + 10, scale)), DecimalType(digits + 10, scale))
+          case _ => e
+        }
+      case e @ AggregateExpression(average @ Average(column: AttributeReference, _), _, false, _, _)
+          if Seq(ByteType, ShortType, IntegerType, LongType, FloatType).contains(column.dataType) =>
+        e.copy(aggregateFunction = average.copy(child = Cast(column, DoubleType)))
+    }
+  }
+}
+
+/** Whether rows come from one of our tables, with nothing but filters and projections between. */
+object Reads {
+  def ours(plan: LogicalPlan): Boolean = plan match {
+    case r: DataSourceV2Relation => r.table.isInstanceOf[IndexTable]
+    case Project(_, child) => ours(child)
+    case Filter(_, child) => ours(child)
+    case _ => false
+  }
+}
