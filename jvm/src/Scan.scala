@@ -1,9 +1,10 @@
 package org.apache.spark.sql.indextables
 
-import java.util.OptionalLong
+import java.util.{Optional, OptionalLong}
 
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
@@ -11,9 +12,11 @@ import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
 
 /** Offers what Spark would push down to Python, piece by piece, and remembers what was taken. */
 class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuilder
@@ -140,6 +143,12 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
     }
     override def sizeInBytes(): OptionalLong = number("bytes")
     override def numRows(): OptionalLong = number("rows")
+    /** Only a cost-based optimizer looks at them: no query else pays for the call. */
+    override def columnStats(): java.util.Map[NamedReference, ColumnStatistics] = {
+      val conf = SQLConf.get
+      if (!conf.cboEnabled && !conf.planStatsEnabled || request.has("aggregation")) java.util.Map.of()
+      else ColumnBounds.of(output, Rpc.call("column_statistics", request).json.get("bounds"))
+    }
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
@@ -152,6 +161,35 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
     case _ => false
   }
   override def hashCode(): Int = request.hashCode()
+}
+
+/** Minimum and maximum of columns, in the values Spark computes with. */
+object ColumnBounds {
+  def of(schema: StructType, bounds: JsonNode): java.util.Map[NamedReference, ColumnStatistics] =
+    schema.fields.flatMap { field =>
+      Option(bounds.get(field.name)).filter(_ => counted(field.dataType)).map { pair =>
+        val stats: ColumnStatistics = new ColumnStatistics {
+          override def min(): Optional[AnyRef] = Optional.of(value(pair.get(0), field.dataType))
+          override def max(): Optional[AnyRef] = Optional.of(value(pair.get(1), field.dataType))
+        }
+        Names.column(field.name) -> stats
+      }
+    }.toMap.asJava
+
+  private def counted(kind: DataType): Boolean = kind match {
+    case _: NumericType | DateType | TimestampType | TimestampNTZType => true
+    case _ => false
+  }
+
+  private def value(node: JsonNode, kind: DataType): AnyRef = kind match {
+    case ByteType => Byte.box(node.asInt.toByte)
+    case ShortType => Short.box(node.asInt.toShort)
+    case IntegerType | DateType => Int.box(node.asInt)
+    case FloatType => Float.box(node.asDouble.toFloat)
+    case DoubleType => Double.box(node.asDouble)
+    case _: DecimalType => Decimal(new java.math.BigDecimal(node.asText))
+    case _ => Long.box(node.asLong)
+  }
 }
 
 /** A table that a catalog knows and nobody has written to yet. */
@@ -172,10 +210,12 @@ class Task(index: Int, content: Array[Byte], hosts: Array[String]) extends Pytho
 object ScanMetrics {
   val texts: Seq[(String, String)] = Seq(
     "splitsConsidered" -> "splits considered", "splitsPrunedByPartition" -> "splits pruned by partition",
-    "splitsPrunedByStatistics" -> "splits pruned by statistics", "splitsScanned" -> "splits scanned")
+    "splitsPrunedByStatistics" -> "splits pruned by statistics", "splitsScanned" -> "splits scanned",
+    "rowsScanned" -> "rows of scanned splits", "bytesScanned" -> "bytes of scanned splits")
 
   def all: Array[CustomMetric] = Array(
-    new SplitsConsidered, new SplitsPrunedByPartition, new SplitsPrunedByStatistics, new SplitsScanned)
+    new SplitsConsidered, new SplitsPrunedByPartition, new SplitsPrunedByStatistics, new SplitsScanned,
+    new RowsScanned, new BytesScanned)
 
   def values(json: ObjectNode): Array[CustomTaskMetric] =
     texts.collect { case (key, _) if json.path("metrics").has(key) =>
@@ -195,3 +235,5 @@ class SplitsConsidered extends SplitMetric(0)
 class SplitsPrunedByPartition extends SplitMetric(1)
 class SplitsPrunedByStatistics extends SplitMetric(2)
 class SplitsScanned extends SplitMetric(3)
+class RowsScanned extends SplitMetric(4)
+class BytesScanned extends SplitMetric(5)

@@ -216,6 +216,28 @@ def test_reader_sees_the_newest_commit(spark, both, table_path):
     assert older.count() == 3
 
 
+def test_the_plan_counts_what_was_scanned(spark, both, path):
+    found = spark.sql("SELECT id, message FROM ours WHERE kind = 1 AND id > 3")
+    found.collect()
+    metrics = found._jdf.queryExecution().executedPlan().collectLeaves().apply(0).metrics()
+    counted = {name: metrics.apply(name).value() for name in ("splitsConsidered", "splitsScanned")}
+    assert counted == {"splitsConsidered": 3, "splitsScanned": 1}
+    assert metrics.apply("rowsScanned").value() == 100
+    assert metrics.apply("bytesScanned").value() > 0
+
+
+def test_the_optimizer_learns_bounds_of_columns(spark, both):
+    spark.conf.set("spark.sql.cbo.enabled", "true")
+    try:
+        plan = spark.table("ours")._jdf.queryExecution().optimizedPlan()
+        stats = plan.stats().attributeStats().toString()
+    finally:
+        spark.conf.unset("spark.sql.cbo.enabled")
+    assert "Some(0),Some(299)" in stats
+    # 299 hours after the epoch
+    assert "Some(0),Some(1076400000000)" in stats
+
+
 def test_table_by_path_in_sql(spark, both, table_path):
     both.limit(4).write.format("indextables").save(table_path)
     assert spark.sql(f"SELECT * FROM indextables.`{table_path}`").count() == 4

@@ -35,7 +35,7 @@ from indextables.plan.partitions import partition_arrays
 from indextables.plan.statistics import Extremes, may_hold, may_not_hold, read_bounds, read_extremes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from indextables.log.state import PartitionBounds
     from indextables.model.types import Struct
@@ -100,6 +100,29 @@ def _trusted(schema: Struct, columns: Columns | None) -> set[str]:
         return {info.name for info in columns.infos if info.ordered}
     doubtful = {*AS_TEXT_KINDS, "string"}
     return {field.name for field in schema.fields if kind_of(field.type) not in doubtful}
+
+
+def column_bounds(
+    files: pa.Table, schema: Struct, columns: Columns, names: Sequence[str]
+) -> dict[str, tuple[Any, Any]]:
+    """Minimum and maximum over all splits, of the columns for which every split knows them."""
+    found = read_extremes(files, schema, names, _trusted(schema, columns))
+    bounds = {}
+    for (name, *_), extremes in found.items():
+        whole = not (extremes.low.null_count or extremes.high.null_count or extremes.cut)
+        if whole and files.num_rows:
+            low, high = pc.min(extremes.low), pc.max(extremes.high)
+            bounds[name] = (_number(low), _number(high))
+    return bounds
+
+
+def _number(value: pa.Scalar) -> Any:
+    """A bound as JSON can hold it: days, microseconds, decimals as text."""
+    if pa.types.is_date(value.type):
+        return value.cast(pa.int32()).as_py()
+    if pa.types.is_temporal(value.type):
+        return value.cast(pa.int64()).as_py()
+    return str(value.as_py()) if pa.types.is_decimal(value.type) else value.as_py()
 
 
 def _keep(files: pa.Table, mask: pa.Array) -> pa.Table:

@@ -37,6 +37,7 @@ _PLACES = {
     "offer": "scan:offer",
     "plan": "scan:plan",
     "run": "scan:run",
+    "column_statistics": "scan:column_statistics",
     "prepare_write": "write:prepare",
     "begin_write": "write:begin",
     "commit": "write:commit",

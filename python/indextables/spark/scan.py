@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from indextables.ops.read import (
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.finals import CompletePlan, finish, plan_complete
 from indextables.plan.partials import partials_from_log
-from indextables.plan.prune import keep_manifest, prune_splits
+from indextables.plan.prune import column_bounds, keep_manifest, prune_splits
 from indextables.plan.queries import split_queries
 from indextables.plan.scan import ScanPlan, answers_itself
 from indextables.plan.tasks import group_splits
@@ -116,6 +117,20 @@ def plan(request: Request) -> Answer:
     tasks = _tasks(request, table, found.scan)
     function = pickled_reader(_spec(table, found.scan), request.body["wire"])
     return reply | {"hosts": [[]] * len(tasks)}, [function, *tasks]
+
+
+def column_statistics(request: Request) -> dict[str, Any]:
+    """Minimum and maximum of the scan's columns, for Spark's cost-based choices."""
+    table = open_table(request)
+    found, schema = _plan(request, table), table.snapshot.schema
+    names = [f["name"] for f in request.body["schema"]["fields"] if schema.get(f["name"])]
+    bounds = column_bounds(found.scan.files, schema, table.columns, names)
+    finite = {name: pair for name, pair in bounds.items() if all(map(_is_finite, pair))}
+    return {"bounds": {name: list(pair) for name, pair in finite.items()}}
+
+
+def _is_finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _warn_if_fast(table: OpenTable, found: Planned) -> str:
@@ -312,4 +327,6 @@ def _metrics(found: ScanPlan) -> dict[str, int]:
         "splitsPrunedByPartition": counters.pruned_by_partition,
         "splitsPrunedByStatistics": counters.pruned_by_stats,
         "splitsScanned": counters.kept,
+        "rowsScanned": found.rows or 0,
+        "bytesScanned": found.bytes,
     }
