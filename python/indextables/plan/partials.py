@@ -27,6 +27,10 @@ def complete_partial(
 ) -> pa.RecordBatch:
     """What the engine gave for one split, with the split's partition values put in."""
     rows = batch.column(plan.rows_index) if plan.rows_index >= 0 else None
+    if plan.keys and not plan.request["group_by"] and rows is not None:
+        # asked without keys of its own, the engine has a row even where none matched: no group
+        batch = batch.filter(pc.greater(rows, 0))
+        rows = batch.column(plan.rows_index)
     arrays = []
     for position, output in enumerate(plan.outputs):
         if output.source == "engine":
@@ -49,12 +53,17 @@ def _of_partition(
     present = pc.if_else(pc.is_null(value), pa.scalar(0, rows.type), rows)
     if output.source == "partition_count":
         return present.cast(output.field.type)
-    total = pc.multiply(value.cast(output.field.type), _as_number(rows, output.field.type))
-    return pc.if_else(some, total.cast(output.field.type), pa.scalar(None, output.field.type))
+    total = _times(value, rows, output.field.type)
+    return pc.if_else(some, total, pa.scalar(None, total.type))
 
 
-def _as_number(rows: pa.Array, kind: pa.DataType) -> pa.Array:
-    return rows.cast(pa.decimal128(19, 0)) if pa.types.is_decimal(kind) else rows.cast(kind)
+def _times(value: pa.Array, rows: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The sum of a value that all of some rows share."""
+    if not pa.types.is_decimal(kind):
+        return pc.multiply(value.cast(kind), rows.cast(kind))
+    # digits of a product add up: there is room for them on the way only
+    wide = pc.multiply(value.cast(pa.decimal256(38, kind.scale)), rows.cast(pa.decimal256(19, 0)))
+    return wide.cast(kind)
 
 
 def partials_from_log(
