@@ -66,6 +66,8 @@ def rows(spark, sql: str, table: str) -> list[str]:
         "SELECT count(*) FROM @ WHERE kind = 2",
         "SELECT count(*), count(host), min(id), max(ratio) FROM @ WHERE id < 100",
         "SELECT kind, count(*), sum(id) FROM @ GROUP BY kind",
+        "SELECT kind, count(*) FROM @ WHERE id = 7 GROUP BY kind",
+        "SELECT count(*), sum(kind) FROM @ WHERE id > 1000",
         "SELECT host, round(avg(ratio), 6) FROM @ WHERE id > 5 GROUP BY host",
         "SELECT id FROM @ ORDER BY ts DESC LIMIT 3",
         "SELECT id FROM @ ORDER BY id LIMIT 3 OFFSET 2",
