@@ -167,10 +167,10 @@ def test_buckets_have_their_begin_as_key(data):
             out[value] += 1
         return dict(out)
 
-    prices = [float(row["price"]) for row in rows if row["price"] is not None]
+    prices = [None if row["price"] is None else float(row["price"]) for row in rows]
     histogram = {"histogram": {"field": "price", "interval": 2.0, "offset": 0.5}}
     assert counts(histogram, pa.float64()) == tally(
-        math.floor((p - 0.5) / 2) * 2 + 0.5 for p in prices
+        None if p is None else math.floor((p - 0.5) / 2) * 2 + 0.5 for p in prices
     )
     days = [row["day"] for row in rows if row["day"] is not None]
     weekly = {"date_trunc": {"field": "day", "unit": "week"}}
@@ -181,21 +181,25 @@ def test_buckets_have_their_begin_as_key(data):
     epoch = dt.date(1970, 1, 1)
     starts = tally(d - dt.timedelta(days=(d - epoch).days % 2) for d in days)
     found = counts(two_days, pa.timestamp("us"))
-    assert {value.date(): count for value, count in found.items()} == starts
+    assert {value and value.date(): n for value, n in found.items()} == {**starts, None: nulls}
+    halves = {"date_histogram": {"field": "day", "interval_months": 6}}
+    begins = tally(dt.date(d.year, 1 if d.month <= 6 else 7, 1) for d in days)
+    found = counts(halves, pa.date32())
+    assert found == {**begins, None: nulls}
     ranges = [
         {"name": "low", "to": 3},
         {"name": "middle", "from": 3, "to": 10},
-        {"name": "high", "from": 12},
+        {"name": "high", "from": 12, "to": 20},
+        {"name": "high", "from": 20},
     ]
-    numbers = [row["number"] for row in rows if row["number"] is not None]
     named = tally(
-        "low" if n < 3 else "middle" if n < 10 else "high" for n in numbers if n < 10 or n >= 12
+        None if n is None or 10 <= n < 12 else "low" if n < 3 else "middle" if n < 10 else "high"
+        for n in (row["number"] for row in rows)
     )
     assert counts({"range": {"field": "number", "ranges": ranges}}, pa.string()) == named
     letters = [{"name": "a", "from": "a", "to": "b"}]
-    names = [row["name"] for row in rows if row["name"] is not None]
     found = counts({"range": {"field": "name", "ranges": letters}}, pa.string())
-    assert found == {"a": sum("a" <= name < "b" for name in names)}
+    assert found == tally("a" if row["name"] and "a" <= row["name"] < "b" else None for row in rows)
 
 
 def test_groups_of_other_writers_merge_over_their_segments(fixtures):

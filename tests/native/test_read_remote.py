@@ -119,3 +119,69 @@ def test_a_missing_object_is_named(data):
     _, url, *_ = data
     with pytest.raises(StorageError, match="nowhere"):
         Split(open_store(url), "nowhere.split")
+
+
+WIDE = pa.schema([("id", pa.int64()), ("message", pa.string())])
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A split of some megabytes whose texts do not compress, in an object store."""
+    words = [os.urandom(200).hex() for _ in range(20_000)]
+    rows = pa.table({"id": pa.array(range(20_000), pa.int64()), "message": words}, WIDE)
+    folder = tmp_path_factory.mktemp("large")
+    store, path = write_split(
+        folder, rows, fields=[{"name": "message", "role": "text", "record": "basic"}]
+    )
+    url = f"memory:///{uuid.uuid4()}"
+    open_store(url).put(path, (folder / path).read_bytes())
+    about = Split(store, path, schema=WIDE).describe()
+    return url, path, (about["footer_start"], about["footer_end"])
+
+
+def scattered(large, count: int, options: dict[str, int]) -> tuple[int, int]:
+    """Requests and bytes of reading some rows that lie far from each other."""
+    url, path, footer = large
+    store = open_store(url, options)
+    split = Split(store, path, footer=footer, schema=WIDE)
+    wanted = list(range(0, 20_000, 20_000 // count))[:count]
+    found = split.table({"type": "set", "field": "id", "values": wanted}, WIDE)
+    assert found["id"].to_pylist() == wanted
+    return traffic(store).requests, traffic(store).bytes
+
+
+def test_scattered_documents_take_few_requests(large):
+    assert scattered(large, 60, {})[0] <= 8
+    assert scattered(large, 1000, {})[0] <= 60
+
+
+def test_documents_are_joined_as_the_options_say(large):
+    each, least = scattered(large, 100, {"read_gap_bytes": 0})
+    assert each >= 100
+    joined, more = scattered(large, 100, {"read_gap_bytes": 1 << 20})
+    assert joined <= 5
+    assert more > 2 * least
+    bounded, _ = scattered(large, 100, {"read_range_bytes": 1 << 20})
+    assert joined < bounded < each
+    few, _ = scattered(large, 100, {"read_least_ranges": 101})
+    assert joined < few < each
+
+
+def test_a_forked_process_writes_and_merges(data, tmp_path):
+    """Threads of the parent are not in the child: nothing there may wait for them."""
+    rows = some_rows(500, nulls=0.1)
+    for part in range(2):
+        write_split(tmp_path / f"parent{part}", rows)
+    cold(data)[0].table(None, SCHEMA, limit=100)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            parts = [write_split(tmp_path / "child", rows)[1] for _ in range(2)]
+            store = _native.Store(str(tmp_path / "child"))
+            inputs = json.dumps([{"path": path} for path in parts])
+            merged = json.loads(_native.merge(inputs, store, "merged.split", "{}"))
+            code = 0 if merged["num_records"] == 1000 else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

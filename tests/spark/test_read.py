@@ -100,6 +100,49 @@ def test_search_finds_the_rows(spark, both, path, condition, same):
     assert found == rows(spark, f"SELECT id FROM theirs WHERE {same}", "theirs")
 
 
+BUCKETS = [
+    "indextables_histogram(id, 50)",
+    "indextables_histogram(odd, 0.7, 0.1)",
+    "indextables_date_histogram(late, '1d')",
+    "indextables_date_histogram(late, '36h', '90m')",
+    "indextables_date_histogram(ts, '1M')",
+    "indextables_date_histogram(late, '2q', '3d')",
+    "indextables_date_histogram(ts, '1y')",
+    "indextables_range(id, 'low', NULL, 100, 'high', 150, NULL)",
+    "indextables_range(odd, 'a', 0, 1, 'b', 1, NULL, 'a', NULL, 0)",
+    "date_trunc('HOUR', late)",
+    "date_trunc('MILLISECOND', ts)",
+    "trunc(day, 'MM')",
+]
+
+
+@pytest.fixture(scope="module")
+def sparse(spark, tmp_path_factory):
+    """Rows with nulls and odd numbers, as a table of ours and as Parquet."""
+    folder = tmp_path_factory.mktemp("buckets")
+    made = spark.range(0, 400, 1, 2).selectExpr(
+        "if(id % 9 = 0, null, id - 40) AS id",
+        "CASE id % 11 WHEN 0 THEN null WHEN 1 THEN double('NaN') WHEN 2 THEN double('-Infinity') "
+        "WHEN 3 THEN double('Infinity') WHEN 4 THEN -0.0D ELSE id / 70.0D - 2 END AS odd",
+        "timestamp_seconds(id * 86400 * 5 - 90000000) AS ts",
+        "if(id % 7 = 0, null, timestamp_micros(id * 5400000123 - 86400000000)) AS late",
+        "if(id % 6 = 0, null, date_add(date'1969-11-20', cast(id as int))) AS day",
+    )
+    made.write.parquet(str(folder / "parquet"))
+    made.write.format("indextables").save(str(folder / "table"))
+    spark.read.parquet(str(folder / "parquet")).createOrReplaceTempView("sparse_theirs")
+    table = spark.read.format("indextables").load(str(folder / "table"))
+    table.createOrReplaceTempView("sparse_ours")
+
+
+@pytest.mark.parametrize("bucket", BUCKETS)
+def test_buckets_are_computed_by_the_index_as_by_spark(spark, sparse, path, bucket):
+    sql = f"SELECT {bucket} AS b, count(*) AS n, min(id), max(ts) FROM @ GROUP BY 1"
+    assert rows(spark, sql, "sparse_ours") == rows(spark, sql, "sparse_theirs")
+    plan = spark.sql("EXPLAIN " + sql.replace("@", "sparse_ours")).collect()[0][0]
+    assert "pushed aggregates: [COUNT(*), MIN(id), MAX(ts)]" in plan
+
+
 def test_bucket_functions_agree_with_spark(spark, both, path):
     sql = (
         "SELECT indextables_histogram(id, 50) AS h, "

@@ -107,6 +107,50 @@ MAX_UNQUALIFIED_FIELDS = Option(
     "any number.",
     _GROUP,
 )
+BATCH_ENABLED = Option(
+    "read.batchOptimization.enabled",
+    BOOLEAN,
+    default=True,
+    doc="Join reads of documents that lie near each other in an object store into one request.",
+    group=_GROUP,
+)
+BATCH_PROFILE = Option(
+    "read.batchOptimization.profile",
+    choice("conservative", "balanced", "aggressive", "disabled"),
+    "balanced",
+    "How eagerly reads are joined; the four keys below override single values of the profile. "
+    "`balanced` is 16M, 512K, 50 and 8; `conservative` 4M, 128K, 100 and 4; `aggressive` 64M, 2M, "
+    "10 and 16.",
+    _GROUP,
+)
+BATCH_RANGE = Option(
+    "read.batchOptimization.maxRangeSize",
+    optional(SIZE),
+    None,
+    "Most bytes of one joined request; by default the profile's.",
+    _GROUP,
+)
+BATCH_GAP = Option(
+    "read.batchOptimization.gapTolerance",
+    optional(SIZE),
+    None,
+    "Most bytes between two reads that become one request; by default the profile's.",
+    _GROUP,
+)
+BATCH_LEAST = Option(
+    "read.batchOptimization.minDocsForOptimization",
+    optional(integer(0)),
+    None,
+    "Reads of one fetch from which on they are joined over more than 64K; else the profile's.",
+    _GROUP,
+)
+BATCH_CONCURRENCY = Option(
+    "read.batchOptimization.maxConcurrentPrefetch",
+    optional(integer(1)),
+    None,
+    "Requests of one fetch at the same time; by default the profile's.",
+    _GROUP,
+)
 
 _IGNORED = (
     *ignored(
@@ -148,17 +192,8 @@ _IGNORED = (
     ),
     *ignored(
         _GROUP,
-        "The engine joins neighbouring range reads by itself.",
+        "Requests and bytes are always counted; how they are joined does not change while reading.",
         {
-            "read.batchOptimization.enabled": (BOOLEAN, True),
-            "read.batchOptimization.profile": (
-                choice("conservative", "balanced", "aggressive", "disabled"),
-                "balanced",
-            ),
-            "read.batchOptimization.maxRangeSize": (SIZE, 16 << 20),
-            "read.batchOptimization.gapTolerance": (SIZE, 512 << 10),
-            "read.batchOptimization.minDocsForOptimization": (integer(0), 50),
-            "read.batchOptimization.maxConcurrentPrefetch": (integer(1), 8),
             "read.batchOptimization.metrics.enabled": (BOOLEAN, False),
             "read.adaptiveTuning.enabled": (BOOLEAN, True),
             "read.adaptiveTuning.minBatchesBeforeAdjustment": (integer(1), 5),

@@ -1,19 +1,21 @@
-"""Group keys that are computed: truncated dates and times, as the engine is asked for them.
+"""Group keys that are computed (histograms, ranges, cut dates and times), as the engine is asked.
 
 Spark can compute every bucket too (the hooks define what they mean), so whatever is not certain to
-be the same in the engine is left to Spark. That includes number histograms, ranges and intervals of
-several units: the engine leaves out rows without a bucket, which are a group of their own in SQL.
+be the same in the engine is left to Spark: other types than numbers under a cast to double, bounds
+that are no numbers, intervals that Spark would refuse. Rows without a bucket are a group of null.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from indextables.expr.binding import UTC_NAMES, column_under_casts
 from indextables.expr.predicate import Call, Expr, Literal
-from indextables.expr.values import kind_of
+from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
 from indextables.plan.columns import field_name
 
 if TYPE_CHECKING:
@@ -24,16 +26,18 @@ if TYPE_CHECKING:
 
 Bucket = tuple[dict[str, Any], pa.DataType]
 _MOMENT = pa.timestamp("us", tz="UTC")
-# intervals that are a unit of the calendar; weeks of a histogram begin on Thursdays
-_UNITS = {
-    "1s": "second",
-    "1m": "minute",
-    "1h": "hour",
-    "1d": "day",
-    "1M": "month",
-    "1q": "quarter",
-    "1y": "year",
+# intervals of a fixed length in microseconds, and those that follow the calendar in months
+_INTERVAL = re.compile(r"(-?[0-9]{1,9})(ms|s|m|h|d|w|M|q|y)")
+_MICROS = {
+    "ms": 1000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+    "w": 604_800_000_000,
 }
+_MONTHS = {"M": 1, "q": 3, "y": 12}
+_LONGEST_MICROS = 1 << 62
 # Spark's words for what a date or time is cut down to
 _TRUNCATIONS = {
     **dict.fromkeys(("YEAR", "YYYY", "YY"), "year"),
@@ -46,8 +50,10 @@ _TIME_TRUNCATIONS = {
     **dict.fromkeys(("DAY", "DD"), "day"),
     "HOUR": "hour",
     "MINUTE": "minute",
-    "SECOND": "second",
 }
+# these are the same in every zone
+_ZONELESS = {"SECOND": "second", "MILLISECOND": "millisecond", "MICROSECOND": "microsecond"}
+_FIXED_ZONE = re.compile(r"(?:UTC|GMT)?([+-])([01][0-9]):([0-5][0-9])")
 
 
 def plan_bucket(expr: Expr, columns: Columns, time_zone: str = "") -> Bucket | None:
@@ -79,10 +85,72 @@ def _date_histogram(
     certain = steps == ["timestamp"] or (
         zone in UTC_NAMES and steps in (["date", "timestamp"], ["timestamp_ntz", "timestamp"])
     )
-    unit = _UNITS.get(str(values[0]).strip()) if len(values) == 1 else None
-    if not certain or unit is None:
+    if not certain or not 1 <= len(values) <= 2:  # noqa: PLR2004 (interval and offset)
         return None
-    return {"date_trunc": {"field": field, "unit": unit}}, _MOMENT
+    interval, offset = _interval(values[0]), _micros(values[1]) if len(values) > 1 else 0
+    if interval is None or offset is None:
+        return None
+    return {"date_histogram": {"field": field, **interval, "offset_us": offset}}, _MOMENT
+
+
+def _interval(text: Any) -> dict[str, int] | None:
+    """A positive interval such as `5m` or `1M`."""
+    found = _INTERVAL.fullmatch(text) if isinstance(text, str) else None
+    if found is None or int(found[1]) <= 0:
+        return None
+    if found[2] in _MONTHS:
+        return {"interval_months": int(found[1]) * _MONTHS[found[2]]}
+    micros = _micros(text)
+    return None if micros is None else {"interval_us": micros}
+
+
+def _micros(text: Any) -> int | None:
+    found = _INTERVAL.fullmatch(text) if isinstance(text, str) else None
+    if found is None or found[2] not in _MICROS:
+        return None
+    micros = int(found[1]) * _MICROS[found[2]]
+    return micros if abs(micros) < _LONGEST_MICROS else None
+
+
+def _is_number(kind: DataType, chain: tuple[DataType, ...]) -> bool:
+    """Whether a number is seen as a double in the way the engine does it."""
+    steps = [kind_of(kind), *(kind_of(step) for step in chain)]
+    return steps == ["double"] or (
+        len(steps) == len(("number", "double"))
+        and steps[0] in (*INTEGRAL_BITS, *FLOATING)
+        and steps[1] == "double"
+    )
+
+
+def _histogram(
+    field: str, kind: DataType, chain: tuple[DataType, ...], values: Sequence[Any], _: str
+) -> Bucket | None:
+    if not _is_number(kind, chain) or not 1 <= len(values) <= 2:  # noqa: PLR2004 (as above)
+        return None
+    interval, offset = values[0], values[1] if len(values) > 1 else 0.0
+    if not _is_finite(interval) or not _is_finite(offset) or interval <= 0:
+        return None
+    return {"histogram": {"field": field, "interval": interval, "offset": offset}}, pa.float64()
+
+
+def _range(
+    field: str, kind: DataType, chain: tuple[DataType, ...], values: Sequence[Any], _: str
+) -> Bucket | None:
+    names, lower, upper = values[0::3], values[1::3], values[2::3]
+    bounds = [bound for bound in (*lower, *upper) if bound is not None]
+    if not _is_number(kind, chain) or not all(map(_is_finite, bounds)):
+        return None
+    if not all(isinstance(name, str) for name in names):
+        return None
+    ranges = [
+        {"name": name, "from": low, "to": high}
+        for name, low, high in zip(names, lower, upper, strict=True)
+    ]
+    return {"range": {"field": field, "ranges": ranges}}, pa.string()
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _trunc(
@@ -97,14 +165,32 @@ def _trunc(
 def _date_trunc(
     field: str, kind: DataType, chain: tuple[DataType, ...], values: Sequence[Any], zone: str
 ) -> Bucket | None:
-    unit = _TIME_TRUNCATIONS.get(str(values[0]).upper()) if values else None
-    if unit is None or chain or kind_of(kind) != "timestamp" or zone not in UTC_NAMES:
+    if not values or chain or kind_of(kind) != "timestamp":
         return None
-    return {"date_trunc": {"field": field, "unit": unit}}, _MOMENT
+    word, offset = str(values[0]).upper(), _zone_offset(zone)
+    if word in _ZONELESS:
+        return {"date_trunc": {"field": field, "unit": _ZONELESS[word]}}, _MOMENT
+    if word not in _TIME_TRUNCATIONS or offset is None:
+        return None
+    asked = {"field": field, "unit": _TIME_TRUNCATIONS[word], "time_zone_offset_us": offset}
+    return {"date_trunc": asked}, _MOMENT
+
+
+def _zone_offset(zone: str) -> int | None:
+    """What clocks of a zone show beyond UTC, if that never changes."""
+    if zone in UTC_NAMES:
+        return 0
+    found = _FIXED_ZONE.fullmatch(zone)
+    if found is None:
+        return None
+    minutes = int(found[2]) * 60 + int(found[3])
+    return (minutes if found[1] == "+" else -minutes) * 60_000_000
 
 
 _BUCKETS = {
     "indextables_date_histogram": _date_histogram,
+    "indextables_histogram": _histogram,
+    "indextables_range": _range,
     "trunc": _trunc,
     "date_trunc": _date_trunc,
 }

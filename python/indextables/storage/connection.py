@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from indextables.config import read as reading
 from indextables.config import storage as keys
 from indextables.config.secret import Secret
 from indextables.config.settings import Settings
@@ -27,6 +28,12 @@ Value = str | Secret
 FIRST_PAUSE_MS = 100
 LONGEST_PAUSE_MS = 5_000
 RETRY_SECONDS = 120
+# profiles of batch retrieval: most bytes of a request, gap, ranges from which on, at once
+_PROFILES = {
+    "conservative": (4 << 20, 128 << 10, 100, 4),
+    "balanced": (16 << 20, 512 << 10, 50, 8),
+    "aggressive": (64 << 20, 2 << 20, 10, 16),
+}
 # an answer that keeps coming is not cut off by the time to wait for one
 _LONGEST_REQUEST = "600s"
 
@@ -39,7 +46,7 @@ class Connection:
     config: Mapping[str, Value] = field(default_factory=dict)
     client: Mapping[str, Value] = field(default_factory=dict)
     retries: int = 0
-    upload: Mapping[str, int] = field(default_factory=dict)
+    transfer: Mapping[str, int] = field(default_factory=dict)
     provider: str | None = None
     properties: Mapping[str, Value] = field(default_factory=dict)
 
@@ -53,7 +60,7 @@ class Connection:
             "retry_first_pause_ms": FIRST_PAUSE_MS,
             "retry_longest_pause_ms": LONGEST_PAUSE_MS,
             "retry_seconds": RETRY_SECONDS,
-            **self.upload,
+            **self.transfer,
         }
         if self.provider:
             options["credentials_provider"] = self.provider_spec()
@@ -97,10 +104,27 @@ def plan_connection(url: str, settings: Settings, environ: Mapping[str, str]) ->
             "upload_threshold_bytes": settings.get(keys.MULTIPART_THRESHOLD),
             "upload_part_bytes": settings.get(keys.PART_SIZE),
             "upload_concurrency": settings.get(keys.MAX_CONCURRENCY),
+            **plan_reading(settings),
         },
         provider,
         _properties(settings) if provider else {},
     )
+
+
+def plan_reading(settings: Settings) -> dict[str, int]:
+    """How the engine joins ranges of one file into requests."""
+    profile = settings.get(reading.BATCH_PROFILE)
+    if not settings.get(reading.BATCH_ENABLED) or profile == "disabled":
+        return {"read_gap_bytes": 0}
+    most, gap, least, concurrency = _PROFILES[profile]
+    asked = {
+        "read_range_bytes": (reading.BATCH_RANGE, most),
+        "read_gap_bytes": (reading.BATCH_GAP, gap),
+        "read_least_ranges": (reading.BATCH_LEAST, least),
+        "read_concurrency": (reading.BATCH_CONCURRENCY, concurrency),
+    }
+    found = {name: (settings.get(option), default) for name, (option, default) in asked.items()}
+    return {name: default if own is None else own for name, (own, default) in found.items()}
 
 
 def reveal(values: Mapping[str, Value]) -> dict[str, str]:

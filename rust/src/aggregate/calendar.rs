@@ -53,6 +53,14 @@ pub fn truncate(micros: i64, unit: Unit) -> i64 {
     }
 }
 
+/// The begin of the span of `step` months a time lies in; spans are counted from the year 0.
+pub fn truncate_months(micros: i64, step: i64) -> i64 {
+    let (year, month) = month_of(micros.div_euclid(DAY));
+    let months = year * 12 + month - 1;
+    let first = months.div_euclid(step) * step;
+    days_of(first.div_euclid(12), first.rem_euclid(12) + 1).saturating_mul(DAY)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +76,10 @@ mod tests {
         assert_eq!(day(Unit::Week), 19_779);
         assert_eq!(truncate(at, Unit::Minute) % DAY, (12 * 60 + 34) * 60 * SECOND);
         assert_eq!(truncate(-1, Unit::Year), -365 * DAY);
+        assert_eq!(truncate_months(at, 1), 19_754 * DAY);
+        assert_eq!(truncate_months(at, 12), 19_723 * DAY);
+        assert_eq!(truncate_months(at, 5), 19_631 * DAY); // 24,285 months: October 2023
+        assert_eq!(truncate_months(-1, 12), -365 * DAY);
     }
 
     proptest! {

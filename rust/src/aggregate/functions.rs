@@ -216,7 +216,7 @@ fn sum_state(column: Option<&Column>, raw: &Raw) -> Result<State> {
 
 /// Calls `visit` with the group of every value that is there.
 #[inline]
-fn for_each<T>(
+pub fn for_each<T>(
     values: &[T],
     nulls: Option<&NullBuffer>,
     groups: &Groups<'_>,

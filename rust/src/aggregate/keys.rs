@@ -17,8 +17,6 @@ use crate::error::{EngineError, Result};
 use crate::open::Column;
 use crate::query::{KindOf, range_test, whole_values};
 
-/// The number of a row that belongs to no group.
-pub const DROPPED: u32 = u32::MAX;
 /// Ranges of numbers up to this wide are numbered directly.
 const DIRECT: i128 = 1 << 16;
 
@@ -72,7 +70,30 @@ pub struct KeyColumn<'a> {
     key: &'a Key,
     column: Option<&'a Column>,
     numbered: Numbered,
-    tests: Vec<crate::query::ValueTest>,
+    tests: Vec<RangeTest>,
+}
+
+/// What a value must be to lie in a range, and the number of the range's name.
+struct RangeTest {
+    number: u32,
+    holds: Holds,
+}
+
+enum Holds {
+    /// Numbers are compared as doubles, the way the SQL function does it: NaN is in no bounded range.
+    Between(Option<f64>, Option<f64>),
+    Typed(crate::query::ValueTest),
+}
+
+impl RangeTest {
+    fn contains(&self, value: f64) -> bool {
+        match &self.holds {
+            Holds::Between(from, to) => {
+                from.is_none_or(|from| value >= from) && to.is_none_or(|to| value < to)
+            }
+            Holds::Typed(_) => false,
+        }
+    }
 }
 
 impl<'a> KeyColumn<'a> {
@@ -122,8 +143,7 @@ impl<'a> KeyColumn<'a> {
     ) -> Result<()> {
         out.clear();
         if matches!(block, Block::Absent) {
-            let absent = if self.drops_nulls() { DROPPED } else { 0 };
-            out.resize(rows, absent);
+            out.resize(rows, 0);
             return Ok(());
         }
         match self.key {
@@ -132,26 +152,19 @@ impl<'a> KeyColumn<'a> {
                 let (interval, offset) = (histogram.interval, histogram.offset);
                 let values = float_values(raw, block, self.column)?;
                 let Numbered::Floats(map, seen) = &mut self.numbered else { return Ok(()) };
-                for value in &values {
-                    out.push(match value {
-                        Some(value) if value.is_finite() => {
-                            let bucket = ((value - offset) / interval).floor() * interval + offset;
-                            number_float(map, seen, bucket)
-                        }
-                        _ => DROPPED,
-                    });
-                }
+                out.extend(values.iter().map(|value| {
+                    value.map_or(0, |value| {
+                        let bucket = ((value - offset) / interval).floor() * interval + offset;
+                        number_float(map, seen, bucket)
+                    })
+                }));
             }
             Key::DateHistogram { date_histogram } => {
-                let (interval, offset) = (date_histogram.interval_us, date_histogram.offset_us);
                 let values = micros_values(raw, block, self.column)?;
                 let Numbered::Numbers(map, seen) = &mut self.numbered else { return Ok(()) };
-                for value in &values {
-                    out.push(value.map_or(DROPPED, |value| {
-                        let moved = value.wrapping_sub(offset);
-                        number_of(map, seen, value.wrapping_sub(moved.rem_euclid(interval)))
-                    }));
-                }
+                out.extend(values.iter().map(|value| {
+                    value.map_or(0, |value| number_of(map, seen, date_histogram.begin_of(value)))
+                }));
             }
             Key::DateTrunc { date_trunc } => {
                 let offset = date_trunc.time_zone_offset_us;
@@ -165,15 +178,8 @@ impl<'a> KeyColumn<'a> {
                 }
             }
             Key::Range { .. } => {
-                let array = block_array(raw, block, self.column)?;
-                out.resize(rows, DROPPED);
-                for (at, test) in self.tests.iter().enumerate() {
-                    for (row, hit) in test.check(&array)?.into_iter().enumerate() {
-                        if hit && out[row] == DROPPED {
-                            out[row] = at as u32;
-                        }
-                    }
-                }
+                out.resize(rows, 0);
+                number_ranges(&self.tests, raw, block, self.column, out)?;
             }
         }
         Ok(())
@@ -182,15 +188,6 @@ impl<'a> KeyColumn<'a> {
     /// Whether values are numbered by their position in a dictionary.
     pub fn is_terms(&self) -> bool {
         matches!(self.numbered, Numbered::Terms)
-    }
-
-    /// Whether some rows may belong to no group.
-    pub fn may_drop(&self) -> bool {
-        self.drops_nulls()
-    }
-
-    fn drops_nulls(&self) -> bool {
-        !matches!(self.key, Key::Column { .. } | Key::DateTrunc { .. })
     }
 
     fn number_values(&mut self, block: &Block, out: &mut Vec<u32>) -> Result<()> {
@@ -241,8 +238,9 @@ impl<'a> KeyColumn<'a> {
                 let Key::Range { range } = self.key else {
                     return Err(EngineError::internal("no ranges"));
                 };
-                let names = numbers.iter().map(|&n| range.ranges[n as usize].name.as_str());
-                Arc::new(StringArray::from_iter_values(names))
+                let name =
+                    |n: &u32| n.checked_sub(1).map(|n| range.ranges[n as usize].name.as_str());
+                Arc::new(numbers.iter().map(name).collect::<StringArray>())
             }
             Numbered::Terms => {
                 let ords: Vec<Option<u32>> = numbers.iter().map(|n| n.checked_sub(1)).collect();
@@ -279,17 +277,62 @@ fn numbers() -> Numbered {
     Numbered::Numbers(NumberMap::default(), Vec::new())
 }
 
-fn range_tests(
-    ranges: &[NamedRange],
-    column: Option<&Column>,
-) -> Result<Vec<crate::query::ValueTest>> {
+fn range_tests(ranges: &[NamedRange], column: Option<&Column>) -> Result<Vec<RangeTest>> {
     let Some(column) = column else {
         return Ok(Vec::new());
     };
+    let test = |range: &NamedRange| {
+        // ranges of one name are one group
+        let first = ranges.iter().position(|other| other.name == range.name).unwrap_or_default();
+        Ok(RangeTest { number: first as u32 + 1, holds: holds(range, column)? })
+    };
+    ranges.iter().map(test).collect()
+}
+
+fn holds(range: &NamedRange, column: &Column) -> Result<Holds> {
+    if column.data_type.is_numeric() {
+        let bound = |value: &Option<serde_json::Value>| match value {
+            Some(value) if !value.is_null() => value.as_f64().map(Some).ok_or_else(|| {
+                EngineError::bad_query(format!("{value} is no bound of a range of numbers"))
+            }),
+            _ => Ok(None),
+        };
+        let (from, to) = (bound(&range.from)?, bound(&range.to)?);
+        return Ok(Holds::Between(from, to));
+    }
     let kind = KindOf::of(&column.data_type).ok_or_else(|| {
         EngineError::bad_query(format!("column `{}` has no order for ranges", column.name))
     })?;
-    ranges.iter().map(|r| range_test(kind, r.from.as_ref(), r.to.as_ref())).collect()
+    Ok(Holds::Typed(range_test(kind, range.from.as_ref(), range.to.as_ref())?))
+}
+
+/// The number of the first range each row lies in; rows that have one already keep it.
+fn number_ranges(
+    tests: &[RangeTest],
+    raw: &Raw,
+    block: &Block,
+    column: Option<&Column>,
+    out: &mut [u32],
+) -> Result<()> {
+    let numeric = column.is_some_and(|c| c.data_type.is_numeric());
+    if numeric {
+        let values = float_values(raw, block, column)?;
+        for (row, value) in values.iter().enumerate() {
+            let hit = value.and_then(|v| tests.iter().find(|test| test.contains(v)));
+            out[row] = hit.map_or(0, |test| test.number);
+        }
+        return Ok(());
+    }
+    let array = block_array(raw, block, column)?;
+    for test in tests {
+        let Holds::Typed(typed) = &test.holds else { continue };
+        for (row, hit) in typed.check(&array)?.into_iter().enumerate() {
+            if hit && out[row] == 0 {
+                out[row] = test.number;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn row_numbers(data_type: &DataType) -> Result<RowNumbers> {

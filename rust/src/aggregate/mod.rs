@@ -2,15 +2,18 @@
 
 mod calendar;
 mod functions;
+mod grouping;
 mod keys;
 mod merge;
 mod raw;
 mod request;
+mod stats;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use tantivy::BitSet;
 use tantivy::query::Weight;
@@ -25,12 +28,12 @@ use crate::query::Node;
 use crate::search::{self, Matches};
 use crate::split::Encoding;
 use functions::{Groups, State, mask_block};
-use keys::{DROPPED, KeyColumn, NumberMap};
+use grouping::Grouping;
+use keys::KeyColumn;
 use raw::{Block, Raw};
+use stats::Stats;
 
 const BLOCK: usize = 8192;
-/// Combinations of two keys up to this many are numbered in a table instead of a hash map.
-const DENSE: usize = 1 << 20;
 
 /// Aggregates the matching rows: group keys first, then one column per function, in `schema`.
 pub fn aggregate(
@@ -163,7 +166,8 @@ impl<'a> SegmentRun<'a> {
             };
             states.push(State::new(function, column, raw)?);
         }
-        let mut grouping = Grouping::new(&keys, &self.inputs, &self.key_inputs);
+        let mut states = States { each: states, shared: self.shared_stats() };
+        let mut grouping = Grouping::new(&keys, |key| &self.inputs[self.key_inputs[key]].raw);
         let mut docs = Vec::with_capacity(BLOCK);
         loop {
             cancel.check()?;
@@ -177,19 +181,31 @@ impl<'a> SegmentRun<'a> {
         self.finish(&keys, states, &grouping, schema)
     }
 
+    /// Columns of which several functions are asked per group.
+    fn shared_stats(&self) -> Vec<(usize, Stats)> {
+        if self.key_inputs.is_empty() {
+            return Vec::new();
+        }
+        let asked = |at: usize| self.function_inputs.iter().filter(|i| **i == Some(at)).count();
+        (0..self.inputs.len())
+            .filter(|&at| asked(at) > 1)
+            .filter_map(|at| Stats::of(&self.inputs[at].raw).map(|stats| (at, stats)))
+            .collect()
+    }
+
     fn block(
         &mut self,
         docs: &[u32],
         keys: &mut [KeyColumn<'_>],
-        states: &mut [State],
+        states: &mut States,
         grouping: &mut Grouping,
     ) -> Result<()> {
-        let mut blocks = self.read(&Docs::of(docs))?;
+        let blocks = self.read(&Docs::of(docs))?;
         if keys.is_empty() {
-            return update(states, &self.function_inputs, &blocks, 1, &Groups::One(docs.len()));
+            return states.update(&self.function_inputs, &blocks, 1, &Groups::One(docs.len()));
         }
         let inputs = &self.inputs;
-        let mut groups = grouping.assign(
+        let groups = grouping.assign(
             keys,
             |key| {
                 let at = self.key_inputs[key];
@@ -197,14 +213,8 @@ impl<'a> SegmentRun<'a> {
             },
             docs.len(),
         )?;
-        if keys.iter().any(KeyColumn::may_drop) && groups.contains(&DROPPED) {
-            let kept: Vec<u32> =
-                docs.iter().zip(&groups).filter(|(_, g)| **g != DROPPED).map(|(d, _)| *d).collect();
-            groups.retain(|&group| group != DROPPED);
-            blocks = self.read(&Docs::of(&kept))?;
-        }
         let count = grouping.len();
-        update(states, &self.function_inputs, &blocks, count, &Groups::Many(&groups))
+        states.update(&self.function_inputs, &blocks, count, &Groups::Many(&groups))
     }
 
     fn read(&mut self, docs: &Docs<'_>) -> Result<Vec<Block>> {
@@ -223,12 +233,12 @@ impl<'a> SegmentRun<'a> {
     fn finish(
         &self,
         keys: &[KeyColumn<'_>],
-        mut states: Vec<State>,
+        states: States,
         grouping: &Grouping,
         schema: &SchemaRef,
     ) -> Result<RecordBatch> {
         let rows = if keys.is_empty() { 1 } else { grouping.len() };
-        states.iter_mut().for_each(|state| state.resize(rows));
+        let states = states.finish(&self.function_inputs, rows);
         let mut arrays: Vec<ArrayRef> = Vec::new();
         for (at, key) in keys.iter().enumerate() {
             let numbers = grouping.numbers_of(at);
@@ -245,7 +255,11 @@ impl<'a> SegmentRun<'a> {
             arrays.push(state.finish(raw, column, target, self.request.ansi)?);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        Ok(RecordBatch::try_new_with_options(schema.clone(), arrays, &options)?)
+        let found = RecordBatch::try_new_with_options(schema.clone(), arrays, &options)?;
+        match grouping.seen() {
+            Some(seen) => Ok(filter_record_batch(&found, &seen)?),
+            None => Ok(found),
+        }
     }
 }
 
@@ -257,132 +271,43 @@ enum Need {
     Values,
 }
 
-fn update(
-    states: &mut [State],
-    inputs: &[Option<usize>],
-    blocks: &[Block],
-    groups: usize,
-    of: &Groups<'_>,
-) -> Result<()> {
-    for (state, input) in states.iter_mut().zip(inputs) {
-        state.resize(groups);
-        state.update(input.map(|at| &blocks[at]), of)?;
-    }
-    Ok(())
+/// The states of all functions.
+struct States {
+    each: Vec<State>,
+    /// What several functions ask of one input is found in one pass; their states stay empty.
+    shared: Vec<(usize, Stats)>,
 }
 
-/// Groups found so far: the numbers of several keys combined step by step.
-struct Grouping {
-    steps: Vec<Step>,
-}
-
-/// Combines the number so far with the number of one more key.
-struct Step {
-    table: Option<(usize, Vec<u32>)>,
-    map: NumberMap<u64, u32>,
-    pairs: Vec<(u32, u32)>,
-}
-
-impl Grouping {
-    fn new(keys: &[KeyColumn<'_>], inputs: &[Input<'_>], key_inputs: &[usize]) -> Grouping {
-        let mut before = Some(1usize);
-        let steps = keys.iter().zip(key_inputs).map(|(key, &at)| {
-            let limit = key.dense_limit(&inputs[at].raw);
-            let size = before.zip(limit).and_then(|(before, limit)| {
-                before.checked_mul(limit).filter(|&size| size <= DENSE)
-            });
-            before = size;
-            let table = size.zip(limit).map(|(size, limit)| (limit, vec![u32::MAX; size]));
-            Step { table, map: NumberMap::default(), pairs: Vec::new() }
-        });
-        Grouping { steps: steps.collect() }
-    }
-
-    fn len(&self) -> usize {
-        self.steps.last().map_or(1, |step| step.pairs.len())
-    }
-
-    fn assign<'b>(
+impl States {
+    fn update(
         &mut self,
-        keys: &mut [KeyColumn<'_>],
-        block: impl Fn(usize) -> (&'b Raw, &'b Block),
-        rows: usize,
-    ) -> Result<Vec<u32>> {
-        // the commonest grouping, by one text column without nulls, needs no step between
-        if let [key] = &*keys
-            && key.is_terms()
-            && let (_, Block::Terms(ords, None)) = block(0)
-            && let Some(groups) = self.steps[0].number_terms(ords)
-        {
-            return Ok(groups);
+        inputs: &[Option<usize>],
+        blocks: &[Block],
+        groups: usize,
+        of: &Groups<'_>,
+    ) -> Result<()> {
+        for (at, stats) in &mut self.shared {
+            stats.resize(groups);
+            stats.update(&blocks[*at], of);
         }
-        let mut groups = vec![0u32; rows];
-        let mut numbers = Vec::with_capacity(rows);
-        for (at, key) in keys.iter_mut().enumerate() {
-            let (raw, values) = block(at);
-            key.number(raw, values, rows, &mut numbers)?;
-            self.steps[at].combine(&mut groups, &numbers);
+        for (state, &input) in self.each.iter_mut().zip(inputs) {
+            if self.shared.iter().any(|(at, _)| Some(*at) == input) {
+                continue;
+            }
+            state.resize(groups);
+            state.update(input.map(|at| &blocks[at]), of)?;
         }
-        Ok(groups)
+        Ok(())
     }
 
-    /// For every group the number of one key's value.
-    fn numbers_of(&self, key: usize) -> Vec<u32> {
-        let mut groups: Vec<u32> = (0..self.len() as u32).collect();
-        for step in self.steps[key + 1..].iter().rev() {
-            groups.iter_mut().for_each(|group| *group = step.pairs[*group as usize].0);
+    /// The state of each function, with room for all groups.
+    fn finish(mut self, inputs: &[Option<usize>], groups: usize) -> Vec<State> {
+        for (state, &input) in self.each.iter_mut().zip(inputs) {
+            if let Some((_, stats)) = self.shared.iter().find(|(at, _)| Some(*at) == input) {
+                stats.fill(state);
+            }
+            state.resize(groups);
         }
-        groups.iter().map(|&group| self.steps[key].pairs[group as usize].1).collect()
-    }
-}
-
-impl Step {
-    /// Groups of positions in a dictionary; nothing if the dictionary is too large for a table.
-    fn number_terms(&mut self, ords: &[u32]) -> Option<Vec<u32>> {
-        let (_, table) = self.table.as_mut()?;
-        let pairs = &mut self.pairs;
-        let groups = ords.iter().map(|&ord| {
-            let known = table.get_mut(ord as usize + 1)?;
-            if *known == u32::MAX {
-                pairs.push((0, ord + 1));
-                *known = pairs.len() as u32 - 1;
-            }
-            Some(*known)
-        });
-        groups.collect()
-    }
-
-    fn combine(&mut self, groups: &mut [u32], numbers: &[u32]) {
-        let pairs = &mut self.pairs;
-        let mut add = |group: u32, number: u32| {
-            pairs.push((group, number));
-            pairs.len() as u32 - 1
-        };
-        match &mut self.table {
-            Some((limit, table)) => {
-                for (group, &number) in groups.iter_mut().zip(numbers) {
-                    // with a table the groups before are numbered below its rows
-                    let slot = *group as usize * *limit + number as usize;
-                    let Some(known) = table.get_mut(slot) else {
-                        *group = DROPPED;
-                        continue;
-                    };
-                    if *known == u32::MAX {
-                        *known = add(*group, number);
-                    }
-                    *group = *known;
-                }
-            }
-            None => {
-                for (group, &number) in groups.iter_mut().zip(numbers) {
-                    if *group == DROPPED || number == DROPPED {
-                        *group = DROPPED;
-                        continue;
-                    }
-                    let both = u64::from(*group) << 32 | u64::from(number);
-                    *group = *self.map.entry(both).or_insert_with(|| add(*group, number));
-                }
-            }
-        }
+        self.each
     }
 }

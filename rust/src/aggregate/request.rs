@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::calendar::truncate_months;
 use crate::error::{EngineError, Result};
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -38,9 +39,24 @@ pub struct Histogram {
 #[derive(Debug, Clone, Deserialize)]
 pub struct DateHistogram {
     pub field: String,
+    /// The length of a bucket, unless it is some months.
+    #[serde(default)]
     pub interval_us: i64,
     #[serde(default)]
+    pub interval_months: i64,
+    #[serde(default)]
     pub offset_us: i64,
+}
+
+impl DateHistogram {
+    /// The begin of the bucket a moment lies in; months follow the calendar in UTC.
+    pub fn begin_of(&self, micros: i64) -> i64 {
+        let moved = micros.wrapping_sub(self.offset_us);
+        if self.interval_months > 0 {
+            return truncate_months(moved, self.interval_months).wrapping_add(self.offset_us);
+        }
+        micros.wrapping_sub(moved.rem_euclid(self.interval_us))
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -123,7 +139,9 @@ impl Request {
         for key in &request.group_by {
             let positive = match key {
                 Key::Histogram { histogram } => histogram.interval > 0.0,
-                Key::DateHistogram { date_histogram } => date_histogram.interval_us > 0,
+                Key::DateHistogram { date_histogram: buckets } => {
+                    buckets.interval_us > 0 || buckets.interval_months > 0
+                }
                 _ => true,
             };
             if !positive {

@@ -29,6 +29,7 @@ pub(super) struct Client {
     pub(super) url: Url,
     options: HashMap<String, String>,
     pub(super) upload: UploadPlan,
+    pub(super) reading: ReadPlan,
     connection: PerProcess<Arc<dyn ObjectStore>>,
     pub(super) counters: Counters,
 }
@@ -38,6 +39,16 @@ pub(super) struct Client {
 pub(super) struct UploadPlan {
     pub threshold: u64,
     pub part: u64,
+    pub concurrency: usize,
+}
+
+/// How ranges of one file become requests: those with a hole of at most `gap` bytes between them
+/// become one of at most `most` bytes, if at least `least` are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadPlan {
+    pub gap: u64,
+    pub most: u64,
+    pub least: usize,
     pub concurrency: usize,
 }
 
@@ -54,8 +65,14 @@ impl Client {
             part: number("upload_part_bytes", 16 << 20)?.max(5 << 20),
             concurrency: number("upload_concurrency", 4)?.max(1) as usize,
         };
+        let reading = ReadPlan {
+            gap: number("read_gap_bytes", 512 << 10)?,
+            most: number("read_range_bytes", 16 << 20)?.max(1),
+            least: number("read_least_ranges", 50)? as usize,
+            concurrency: number("read_concurrency", 8)?.max(1) as usize,
+        };
         let (connection, counters) = (PerProcess::new(), Counters::default());
-        Ok(Client { url, options, upload, connection, counters })
+        Ok(Client { url, options, upload, reading, connection, counters })
     }
 
     pub(super) fn connect(&self) -> Result<Arc<dyn ObjectStore>> {

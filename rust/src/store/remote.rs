@@ -9,15 +9,13 @@ use object_store::ObjectStoreExt;
 use object_store::path::Path;
 use ownedbytes::OwnedBytes;
 
-use super::connect::Client;
+use super::connect::{Client, ReadPlan};
 use super::source::{Shared, out_of_file};
 use super::{RangeSource, runtime};
 use crate::error::Result;
 
-/// Ranges with a smaller hole between them become one request: a round trip costs more than these bytes.
-const JOIN_GAP: u64 = 128 << 10;
-/// Requests in flight for one set of ranges.
-const PARALLEL: usize = 8;
+/// Few ranges are joined over holes up to this: a round trip costs more than these bytes.
+const NEAR: u64 = 64 << 10;
 
 pub(super) struct RemoteSource {
     client: Arc<Client>,
@@ -39,7 +37,12 @@ impl RemoteSource {
         Ok(RemoteSource { client, path, len })
     }
 
-    fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<bytes::Bytes>> {
+    /// Fetches ranges, some at a time, and makes something of each as it arrives.
+    fn fetch<T>(
+        &self,
+        ranges: &[Range<u64>],
+        each: impl Fn(usize, bytes::Bytes) -> T,
+    ) -> Result<Vec<T>> {
         if let Some(range) = ranges.iter().find(|r| r.start > r.end || r.end > self.len) {
             return Err(out_of_file(range, self.len).into());
         }
@@ -49,7 +52,9 @@ impl RemoteSource {
         let fetched = runtime::block_on(async {
             futures::stream::iter(ranges.iter().cloned())
                 .map(|range| store.get_range(&self.path, range))
-                .buffered(PARALLEL)
+                .buffered(self.client.reading.concurrency)
+                .enumerate()
+                .map(|(at, bytes)| bytes.map(|bytes| each(at, bytes)))
                 .try_collect::<Vec<_>>()
                 .await
         })?;
@@ -57,23 +62,26 @@ impl RemoteSource {
     }
 }
 
-/// Joins sorted or unsorted ranges into few requests, and says for each range where it is found.
-fn join(ranges: &[Range<u64>]) -> (Vec<Range<u64>>, Vec<usize>) {
+/// Joins ranges into few requests, and says for each request which ranges are found in it.
+fn join(ranges: &[Range<u64>], plan: ReadPlan) -> Vec<(Range<u64>, Vec<usize>)> {
+    let gap = if ranges.len() >= plan.least { plan.gap } else { plan.gap.min(NEAR) };
     let mut order: Vec<usize> = (0..ranges.len()).collect();
     order.sort_unstable_by_key(|&i| (ranges[i].start, ranges[i].end));
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    let mut place = vec![0; ranges.len()];
+    let mut joined: Vec<(Range<u64>, Vec<usize>)> = Vec::new();
     for i in order {
         let range = &ranges[i];
         match joined.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(JOIN_GAP) => {
+            Some((last, held))
+                if range.start <= last.end.saturating_add(gap)
+                    && (range.end <= last.end || range.end - last.start <= plan.most) =>
+            {
                 last.end = last.end.max(range.end);
+                held.push(i);
             }
-            _ => joined.push(range.clone()),
+            _ => joined.push((range.clone(), vec![i])),
         }
-        place[i] = joined.len() - 1;
     }
-    (joined, place)
+    joined
 }
 
 impl RangeSource for RemoteSource {
@@ -85,22 +93,30 @@ impl RangeSource for RemoteSource {
         if range.is_empty() {
             return Ok(OwnedBytes::empty());
         }
-        let mut fetched = self.fetch(std::slice::from_ref(&range))?;
+        let mut fetched = self.fetch(std::slice::from_ref(&range), |_, bytes| bytes)?;
         Ok(OwnedBytes::new(Shared(fetched.pop().unwrap_or_default())))
     }
 
     fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<OwnedBytes>> {
-        let (joined, place) = join(ranges);
-        let fetched = self.fetch(&joined)?;
-        Ok(ranges
-            .iter()
-            .zip(place)
-            .map(|(range, at)| {
-                let start = (range.start - joined[at].start) as usize;
-                let len = (range.end - range.start) as usize;
-                OwnedBytes::new(Shared(fetched[at].slice(start..start + len)))
-            })
-            .collect())
+        let joined = join(ranges, self.client.reading);
+        let requests: Vec<Range<u64>> = joined.iter().map(|(range, _)| range.clone()).collect();
+        let cut = |at: usize, bytes: bytes::Bytes| {
+            let (whole, held) = &joined[at];
+            let wanted: u64 = held.iter().map(|&i| ranges[i].end - ranges[i].start).sum();
+            // what is kept must not keep a much larger request in memory
+            let sparse = wanted < (whole.end - whole.start) / 2;
+            let part = |&i: &usize| {
+                let start = (ranges[i].start - whole.start) as usize;
+                let part = bytes.slice(start..start + (ranges[i].end - ranges[i].start) as usize);
+                (i, if sparse { bytes::Bytes::copy_from_slice(&part) } else { part })
+            };
+            held.iter().map(part).collect::<Vec<_>>()
+        };
+        let mut found = vec![OwnedBytes::empty(); ranges.len()];
+        for (i, part) in self.fetch(&requests, cut)?.into_iter().flatten() {
+            found[i] = OwnedBytes::new(Shared(part));
+        }
+        Ok(found)
     }
 
     fn is_remote(&self) -> bool {
@@ -112,10 +128,25 @@ impl RangeSource for RemoteSource {
 mod tests {
     use super::*;
 
+    const PLAN: ReadPlan = ReadPlan { gap: 1 << 20, most: 4 << 20, least: 3, concurrency: 2 };
+
     #[test]
     fn close_ranges_become_one_request() {
-        let (joined, place) = join(&[500_000..500_010, 0..10, 20..30]);
-        assert_eq!(joined, vec![0..30, 500_000..500_010]);
-        assert_eq!(place, vec![1, 0, 0]);
+        let joined = join(&[500_000..500_010, 0..10, 20..30], PLAN);
+        assert_eq!(joined, vec![(0..500_010, vec![1, 2, 0])]);
+        let few = join(&[500_000..500_010, 20..30], PLAN);
+        assert_eq!(few, vec![(20..30, vec![1]), (500_000..500_010, vec![0])]);
+        let off = join(&[10..20, 0..10, 21..22], ReadPlan { gap: 0, ..PLAN });
+        assert_eq!(off, vec![(0..20, vec![1, 0]), (21..22, vec![2])]);
+    }
+
+    #[test]
+    fn a_request_does_not_grow_without_end() {
+        let many: Vec<Range<u64>> = (0..100).map(|i| i * 500_000..i * 500_000 + 10).collect();
+        let joined = join(&many, PLAN);
+        assert!(joined.iter().all(|(range, _)| range.end - range.start <= PLAN.most));
+        assert_eq!(joined.len(), 12);
+        let inside = join(&[0..9 << 20, 1 << 20..2 << 20, 5..7], PLAN);
+        assert_eq!(inside.len(), 1);
     }
 }

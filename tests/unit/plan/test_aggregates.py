@@ -262,22 +262,46 @@ def bucket(op, column, *args, cast=None, zone=""):
 
 def test_buckets_are_asked_of_the_engine_where_they_mean_the_same():
     hour = bucket("indextables_date_histogram", "at", lit("1h", "string"))
-    assert hour == {"date_trunc": {"field": "at", "unit": "hour"}}
-    month = bucket("indextables_date_histogram", "at", lit("1M", "string"))
-    assert month == {"date_trunc": {"field": "at", "unit": "month"}}
+    assert hour == {"date_histogram": {"field": "at", "interval_us": 3_600_000_000, "offset_us": 0}}
+    quarters = bucket("indextables_date_histogram", "at", lit("2q", "string"), lit("-5m", "string"))
+    assert quarters == {
+        "date_histogram": {"field": "at", "interval_months": 6, "offset_us": -300_000_000}
+    }
     year = bucket("TRUNC", "day", lit("yyyy", "string"))
     assert year == {"date_trunc": {"field": "day", "unit": "year"}}
-
-
-def test_buckets_that_may_be_null_are_left_to_spark():
-    # the engine leaves out rows without a bucket, in SQL they are a group
-    assert bucket("indextables_date_histogram", "at", lit("15m", "string")) is None
-    assert bucket("indextables_date_histogram", "at", lit("1w", "string")) is None
-    offset = (lit("1h", "string"), lit("5m", "string"))
-    assert bucket("indextables_date_histogram", "at", *offset) is None
-    assert bucket("indextables_histogram", "n", lit(10.0, "double"), cast="double") is None
+    tens = bucket("indextables_histogram", "n", lit(10.0, "double"), cast="double")
+    assert tens == {"histogram": {"field": "n", "interval": 10.0, "offset": 0.0}}
     low = (lit("low", "string"), lit(None, "double"), lit(9.5, "double"))
-    assert bucket("indextables_range", "n", *low, cast="double") is None
+    assert bucket("indextables_range", "x", *low) == {
+        "range": {"field": "x", "ranges": [{"name": "low", "from": None, "to": 9.5}]}
+    }
+
+
+def test_buckets_that_spark_sees_otherwise_are_left_to_spark():
+    # Spark refuses these intervals, with its own words
+    for interval in ("0m", "-1h", "1x", " 1h", "99999999999999d"):
+        assert bucket("indextables_date_histogram", "at", lit(interval, "string")) is None
+    assert bucket("indextables_date_histogram", "at", lit(None, "string")) is None
+    for interval in (0.0, -1.0, float("nan"), None):
+        assert bucket("indextables_histogram", "x", lit(interval, "double")) is None
+    # a moment as a double is seconds, which the engine does not know
+    assert bucket("indextables_histogram", "at", lit(9.0, "double"), cast="double") is None
+    unnamed = (lit(None, "string"), lit(None, "double"), lit(9.5, "double"))
+    assert bucket("indextables_range", "x", *unnamed) is None
+
+
+def date_trunc(unit, zone):
+    key = {"op": "date_trunc", "args": [lit(unit, "string"), {"col": ["at"]}]}
+    plan = plan_aggregation({"group_by": [key]}, TIMES, time_zone=zone)
+    return plan and plan.request["group_by"][0]["date_trunc"]
+
+
+def test_times_are_cut_by_the_clocks_of_a_zone_that_never_changes():
+    day = {"field": "at", "unit": "day"}
+    assert date_trunc("DAY", "UTC") == {**day, "time_zone_offset_us": 0}
+    assert date_trunc("day", "-05:30") == {**day, "time_zone_offset_us": -330 * 60_000_000}
+    assert date_trunc("DAY", "Europe/Berlin") is None
+    assert date_trunc("SECOND", "Europe/Berlin") == {"field": "at", "unit": "second"}
 
 
 def test_days_become_moments_only_in_a_known_zone():

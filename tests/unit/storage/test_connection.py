@@ -10,7 +10,7 @@ import pytest
 from indextables.config.secret import Secret
 from indextables.config.settings import resolve
 from indextables.errors import StorageError
-from indextables.storage.connection import plan_connection, reveal
+from indextables.storage.connection import plan_connection, plan_reading, reveal
 
 KEYS = {"aws.accessKey": "AK", "aws.secretKey": "SK"}
 ENVIRONMENT = {
@@ -200,6 +200,27 @@ def test_both_clients_get_the_same_when_opened():
     assert shared.items() <= options.items()
     assert options["retry_max"] == 9
     assert options["upload_part_bytes"] == 16 << 20
+    assert options["read_gap_bytes"] == 512 << 10
+
+
+def test_reads_are_joined_by_the_profile_when_no_key_overrides_it():
+    batch = "read.batchOptimization."
+    balanced = plan_reading(resolve({}))
+    assert balanced == {
+        "read_range_bytes": 16 << 20,
+        "read_gap_bytes": 512 << 10,
+        "read_least_ranges": 50,
+        "read_concurrency": 8,
+    }
+    changed = resolve({f"{batch}profile": "aggressive", f"{batch}gapTolerance": "1M"})
+    assert plan_reading(changed) == {
+        "read_range_bytes": 64 << 20,
+        "read_gap_bytes": 1 << 20,
+        "read_least_ranges": 10,
+        "read_concurrency": 16,
+    }
+    for off in ({f"{batch}enabled": "false"}, {f"{batch}profile": "disabled"}):
+        assert plan_reading(resolve(off)) == {"read_gap_bytes": 0}
 
 
 def test_no_secret_shows_when_a_connection_is_printed():
