@@ -75,7 +75,8 @@ clean: ## Remove what was built here (not the cache)
 	rm -rf $(VENV) dist $(NATIVE) $(JAR)
 
 $(VENV)/.ready: requirements-dev.txt pyproject.toml
-	@command -v java >/dev/null || { echo "a Java runtime (17 or newer) is needed: apt-get install openjdk-17-jre-headless"; exit 1; }
+	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -qq -y openjdk-17-jre-headless; } \
+		|| { echo "a Java runtime (17 or newer) is needed: apt-get install openjdk-17-jre-headless"; exit 1; }
 	@command -v cargo >/dev/null || { echo "Rust (1.90 or newer) is needed: see rustup"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet uv

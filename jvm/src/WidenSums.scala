@@ -1,7 +1,7 @@
 package org.apache.spark.sql.indextables
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Cast}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Average, Sum}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, Average, Sum}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -19,7 +19,7 @@ object WidenSums extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case aggregate: Aggregate if Reads.ours(aggregate.child) => aggregate.transformExpressions {
       case e @ AggregateExpression(sum @ Sum(column: AttributeReference, _), _, false, _, _) =>
-        def wide(kind: DataType) = e.copy(aggregateFunction = sum.copy(child = Cast(column, kind)))
+        def wide(kind: DataType) = over(e, sum, Cast(column, kind))
         column.dataType match {
           case ByteType | ShortType | IntegerType => wide(LongType)
           case FloatType => wide(DoubleType)
@@ -29,9 +29,13 @@ object WidenSums extends Rule[LogicalPlan] {
         }
       case e @ AggregateExpression(average @ Average(column: AttributeReference, _), _, false, _, _)
           if Seq(ByteType, ShortType, IntegerType, LongType, FloatType).contains(column.dataType) =>
-        e.copy(aggregateFunction = average.copy(child = Cast(column, DoubleType)))
+        over(e, average, Cast(column, DoubleType))
     }
   }
+
+  // not by copying the function: its other arguments differ between Spark 4.0 and 4.3
+  private def over(e: AggregateExpression, function: AggregateFunction, argument: Cast): AggregateExpression =
+    e.copy(aggregateFunction = function.withNewChildren(Seq(argument)).asInstanceOf[AggregateFunction])
 }
 
 /** Whether rows come from one of our tables, with nothing but filters and projections between. */

@@ -43,6 +43,9 @@ def test_reads(spark, table, local):
         2,
     ]
     assert rows(spark.sql("SELECT count(*), avg(id) FROM t WHERE * indexquery 'fox'")) == [(2, 1.0)]
+    sums = spark.sql("SELECT sum(id), avg(id) FROM t WHERE id > 1")
+    assert rows(sums) == [(10, 2.5)]
+    assert "pushed aggregates: [" in sums._jdf.queryExecution().executedPlan().toString()
     column = call_function("indexquery", col("message"), lit("dog"))
     assert spark.table("t").where(column).count() == 2
     spark.conf.unset("spark.indextables.read.local.enabled")
