@@ -8,13 +8,15 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.{Table, TableCatalog, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.sources._
+import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The format behind `spark.read.format`, `df.write.format` and `CREATE TABLE ... USING`. */
 class Provider extends TableProvider with DataSourceRegister with CreatableRelationProvider
-  with RelationProvider with SchemaRelationProvider {
+  with RelationProvider with SchemaRelationProvider with StreamSinkProvider {
   private var known: Option[TableState] = None
 
   override def shortName(): String = Names.Format
@@ -45,6 +47,10 @@ class Provider extends TableProvider with DataSourceRegister with CreatableRelat
     Saving.save(mode, options, data)
     new BaseRelation { val sqlContext = context; val schema = data.schema }
   }
+
+  /** `writeStream.start(path)`: V2 would not tell us of `partitionBy`, nor let the schema grow. */
+  override def createSink(context: SQLContext, options: Map[String, String], partitionColumns: Seq[String],
+      mode: OutputMode): Sink = new IndexSink(context, options, partitionColumns, mode)
 
   // A session catalog of another product takes this for a V1 source: it gets a marker, and `UseV2`
   // puts the table in its place.

@@ -2,10 +2,15 @@ package org.apache.spark.sql.indextables
 
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
+import org.apache.spark.sql.{DataFrame, SaveMode, SQLContext}
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming._
+import org.apache.spark.sql.execution.streaming.Sink
+import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 
 /** A position in a table's history; only Python knows what is in it. */
@@ -40,4 +45,26 @@ class IndexStream(output: StructType, request: ObjectNode) extends MicroBatchStr
   override def deserializeOffset(json: String): Offset = StreamOffset(json)
   override def commit(end: Offset): Unit = ()
   override def stop(): Unit = ()
+}
+
+/**
+ * Micro-batches as saves. Each carries the query and its number, so one that is run again after a
+ * failure changes nothing.
+ */
+class IndexSink(context: SQLContext, options: Map[String, String], partitionColumns: Seq[String], mode: OutputMode)
+  extends Sink {
+  if (mode == OutputMode.Update)
+    throw new IndexTablesException("[STREAM_MODE] a table takes streams in mode append or complete")
+
+  override def addBatch(batch: Long, data: DataFrame): Unit = {
+    val session = data.sparkSession.asInstanceOf[SparkSession]
+    // the plan of a micro-batch is not one of a batch, its rows are
+    val rows = session.internalCreateDataFrame(
+      data.asInstanceOf[Dataset[_]].queryExecution.toRdd, data.schema)
+    val query = session.sparkContext.getLocalProperty("sql.streaming.queryId")
+    val columns = Rpc.mapper.valueToTree[JsonNode](partitionColumns.asJava).toString
+    val given = options ++ Map("txnAppId" -> query, "txnVersion" -> batch.toString) ++
+      (if (partitionColumns.isEmpty) Map.empty else Map(Saving.PartitionKey -> columns))
+    Saving.save(if (mode == OutputMode.Complete) SaveMode.Overwrite else SaveMode.Append, given, rows)
+  }
 }

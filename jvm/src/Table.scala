@@ -60,7 +60,7 @@ class IndexTable(val state: TableState, override val properties: java.util.Map[S
   override def capabilities(): java.util.Set[TableCapability] =
     if (writable) EnumSet.of(BATCH_READ, MICRO_BATCH_READ, BATCH_WRITE, STREAMING_WRITE, TRUNCATE,
       OVERWRITE_BY_FILTER, OVERWRITE_DYNAMIC)
-    else EnumSet.of(BATCH_READ, MICRO_BATCH_READ, V1_BATCH_WRITE, STREAMING_WRITE)
+    else EnumSet.of(BATCH_READ, MICRO_BATCH_READ, V1_BATCH_WRITE)
 
   override def metadataColumns(): Array[MetadataColumn] = Array(
     Hidden("_split", StringType, "path of the split the row is in", isNullable = false),

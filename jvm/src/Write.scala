@@ -14,6 +14,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.distributions.{Distribution, Distributions}
 import org.apache.spark.sql.connector.expressions._
 import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.execution.datasources.v2.python.PythonWriterCommitMessage
@@ -23,13 +24,15 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** Turns one `save()` in any mode into Spark's V2 plan for it, as Python decides. */
 object Saving {
+  /** Where Spark puts the columns of `partitionBy` among the options of a V1 write. */
+  val PartitionKey = "__partition_columns"
+
   def save(mode: SaveMode, options: Map[String, String], data: DataFrame, more: ObjectNode = Rpc.json()): Unit = {
-    val partitionKey = "__partition_columns"
-    val given = options - partitionKey
+    val given = options - PartitionKey
     val request = more.deepCopy().put("mode", mode.name.toLowerCase)
     request.set[ObjectNode]("properties", Rpc.options(given.asJava))
     request.set[ObjectNode]("data_schema", Encoder.typeOf(data.schema))
-    options.get(partitionKey).foreach { columns =>
+    options.get(PartitionKey).foreach { columns =>
       // Spark hands them on as they were written, perhaps in back quotes
       val names = request.putArray("partition_by")
       Rpc.parse(columns).elements().asScala.foreach(c => names.add(FieldReference(c.asText).fieldNames.mkString(".")))
@@ -100,15 +103,21 @@ class IndexWrite(schema: StructType, request: ObjectNode, begun: Reply) extends 
   override protected def layout: ObjectNode = begun.json
   override def description(): String = Names.Format
   override def toString: String = Names.Format
+  private val progress = new WriteProgress
+  override def supportedCustomMetrics(): Array[CustomMetric] = WriteMetrics.all
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = progress.metrics
   override def toBatch: BatchWrite = new BatchWrite {
-    override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
-      Compat.writerFactory(begun.parts(0), schema)
+    override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory = {
+      progress.begin(info.numPartitions())
+      new MeasuredFactory(Compat.writerFactory(begun.parts(0), schema))
+    }
+    override def onDataWriterCommit(message: WriterCommitMessage): Unit = progress.add(message)
     override def commit(messages: Array[WriterCommitMessage]): Unit = Finish("commit", request, messages)
     override def abort(messages: Array[WriterCommitMessage]): Unit = Finish("abort", request, messages)
   }
   override def toStreaming: StreamingWrite = new StreamingWrite {
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
-      new EpochFactory(Compat.writerFactory(begun.parts(0), schema))
+      new EpochFactory(new MeasuredFactory(Compat.writerFactory(begun.parts(0), schema)))
     override def commit(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
       Finish("commit", request.deepCopy().put("epoch", epoch), messages)
     override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =

@@ -302,9 +302,15 @@ CODES: dict[str, Code] = {
     ),
     "OVERWRITE_CONDITION": Code(
         UnsupportedError,
-        "the condition of this overwrite must compare partition columns only",
-        "delete the rows with DELETE FROM and append, or partition by the columns of the condition",
+        "the index alone cannot tell which rows the condition of this overwrite holds for",
+        "compare whole values instead of parts of text, or use DELETE FROM and append",
         "0A000",
+    ),
+    "OVERWRITE_OUTSIDE": Code(
+        SchemaMismatchError,
+        "{rows} of the new rows do not fit the condition of this overwrite",
+        "filter the data by the same condition",
+        "23514",
     ),
     "PARTITION_ALL_COLUMNS": Code(
         SchemaMismatchError,
@@ -535,6 +541,12 @@ CODES: dict[str, Code] = {
         "set the option ignoreDeletes, ignoreChanges or skipChangeCommits, or start a new stream",
         "0A000",
     ),
+    "STREAM_MODE": Code(
+        UnsupportedError,
+        "a table takes streams in mode append or complete",
+        "for rows that change, use foreachBatch and MERGE INTO",
+        "0A000",
+    ),
     "STREAM_VERSION_GONE": Code(
         UnsupportedError,
         "version {version} of `{path}` is no longer in the log",
@@ -585,7 +597,7 @@ CODES: dict[str, Code] = {
     ),
 }
 
-_MARK = re.compile(r"\[([A-Z][A-Z0-9_]+)\] (.*)", re.DOTALL)
+_MARK = re.compile(r"\[([A-Z][A-Z0-9_]+)\] ")
 
 
 def error(code: str, **context: Any) -> IndexTablesError:
@@ -597,8 +609,8 @@ def error(code: str, **context: Any) -> IndexTablesError:
 def from_text(text: str) -> IndexTablesError | None:
     """The exception that was turned into this text, if one of ours was."""
     for found in _MARK.finditer(text):
-        code, rest = found.groups()
+        code = found[1]
         if code in CODES:
-            message, _, hint = rest.partition("; hint: ")
+            message, _, hint = text[found.end() :].partition("; hint: ")
             return CODES[code].error(code, message.strip(), hint.strip().split("\n")[0])
     return None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from pyspark.sql.functions import col
 
 from indextables import errors
 from indextables.log import open_log
@@ -131,3 +134,52 @@ def test_txn_options_make_a_repeated_write_a_no_op(events, table_path):
         writer = events.write.format("indextables").mode("append")
         writer.option("txnAppId", "job").option("txnVersion", 7).save(table_path)
     assert live(table_path).num_records == 20
+
+
+def kept(spark, path: str) -> dict[int, str]:
+    rows = spark.read.format("indextables").load(path).select("id", "message").collect()
+    return {row.id: row.message for row in rows}
+
+
+def test_replace_where_on_any_column_replaces_rows_within_splits(spark, events, table_path):
+    events.write.format("indextables").save(table_path)
+    before = live(table_path).version
+    new = spark.range(6, 8).selectExpr("id", "'new' AS message", "9 AS kind")
+    writer = new.write.format("indextables").mode("overwrite")
+    writer.option("replaceWhere", "id >= 5 AND id < 10").save(table_path)
+    rows = kept(spark, table_path)
+    assert sorted(rows) == [0, 1, 2, 3, 4, 6, 7, *range(10, 20)]
+    assert rows[6] == "new"
+    assert live(table_path).version == before + 1
+    again = new.limit(1).selectExpr("id", "'again' AS message", "kind")
+    again.writeTo(f"indextables.`{table_path}`").overwrite(col("kind") == 9)
+    assert [m for m in kept(spark, table_path).values() if m in ("new", "again")] == ["again"]
+
+
+def test_rows_outside_the_condition_are_refused_and_leave_nothing(spark, events, table_path):
+    events.write.format("indextables").partitionBy("kind").save(table_path)
+    before, files = live(table_path), set(Path(table_path).rglob("*.split"))
+    for condition in ("id < 5", "kind = 1"):
+        writer = events.write.format("indextables").mode("overwrite")
+        with pytest.raises(errors.SchemaMismatchError, match="OVERWRITE_OUTSIDE"), as_ours():
+            writer.option("replaceWhere", condition).save(table_path)
+    assert live(table_path).version == before.version
+    assert set(Path(table_path).rglob("*.split")) == files
+
+
+def test_a_condition_the_index_cannot_answer_is_refused_before_writing(events, table_path):
+    text = events.write.format("indextables").option("indexing.typemap.message", "text")
+    text.save(table_path)
+    writer = events.limit(1).write.format("indextables").mode("overwrite")
+    with pytest.raises(errors.UnsupportedError, match="OVERWRITE_CONDITION"), as_ours():
+        writer.option("replaceWhere", "id % 2 = 1").save(table_path)
+
+
+def test_rows_and_bytes_written_are_told_to_spark(spark, events, table_path):
+    gateway = spark.sparkContext._gateway
+    nothing = gateway.new_array(gateway.jvm.double, 0), gateway.jvm.java.util.ArrayList()
+    events.write.format("indextables").save(table_path)
+    store = spark.sparkContext._jsc.sc().statusStore()
+    last = store.stageList(None, False, False, *nothing).head()
+    assert last.outputRecords() == 20
+    assert last.outputBytes() == live(table_path).size_bytes

@@ -69,3 +69,10 @@ def test_every_code_is_raised_somewhere():
     sources += root.glob("jvm/**/*.scala")
     text = "\n".join(path.read_text() for path in sources if path.name != "errors.py")
     assert [code for code in CODES if code not in text] == []
+
+
+def test_an_error_inside_the_text_of_another_is_found():
+    inner = str(errors.error("PATH_MISSING"))
+    found = errors.from_text(f"[STREAM_FAILED] Query [id = 1] terminated: {inner} SQLSTATE: X")
+    assert found is not None
+    assert found.code == "PATH_MISSING"

@@ -73,7 +73,7 @@ def joined(parts: Iterable[Mapping[str, BitMap]]) -> dict[str, BitMap]:
 
 def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings) -> Committed:
     """Make a change of rows visible; it fails when another writer changed the same splits."""
-    gone = _changed(log, change.deleted, table, settings)
+    gone = changed_splits(log, change.deleted, table, settings)
     adds: tuple[Action, ...] = tuple(split.to_add() for split in change.splits)
     metrics = {
         "deletedRows": sum(len(bitmap) for bitmap in change.deleted.values()),
@@ -103,7 +103,7 @@ def _has_vector(action: Action) -> bool:
     return isinstance(action, AddFile) and action.deletion_vector is not None
 
 
-def _changed(
+def changed_splits(
     log: Log, deleted: Mapping[str, BitMap], table: Snapshot, settings: Settings
 ) -> list[Action]:
     """The splits that lose rows: out with the old entry, in with its deletion vector."""

@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from indextables.config import write as keys
-from indextables.errors import error
+from indextables.errors import ConflictError, error
 from indextables.log.actions import Metadata, RemoveFile, Txn
 from indextables.log.protocol import LEAN_SPLITS
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import DataType, Field, Struct, render_schema
+from indextables.ops.change_rows import changed_splits
 from indextables.ops.write import WrittenSplit
 from indextables.plan.fields import remember_fields
 from indextables.plan.partitions import map_column
 from indextables.plan.schemas import check_duplicates, fit_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
     from indextables.config.settings import Settings
     from indextables.log import Committed, Log, Snapshot
     from indextables.log.actions import Action
+    from indextables.ops.condition import Condition
+
+# how often an overwrite by condition looks again when others commit in between
+_ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ class Save:
     splits: Sequence[WrittenSplit]
     settings: Settings
     configuration: Mapping[str, str]
-    covers: Callable[[pa.Table], pa.Array] | None = None
+    condition: Condition | None = None
     txn: Txn | None = None
 
 
@@ -144,11 +149,38 @@ def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
         actions: tuple[Action, ...] = (*_new_metadata(table, save), *adds)
         return log.commit(Transaction(Operation.APPEND, table.version, actions, **common))
 
+    condition = save.condition
+    if condition is not None:
+        condition.check_rows(log, table, save.splits)
+        if not condition.whole_splits:
+            return _replace_rows(log, save, condition, table, common)
+
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
         return (*_new_metadata(newest, save), *_removes(newest, save), *adds)
 
-    operation = Operation.OVERWRITE if save.covers is None else Operation.REPLACE_WHERE
+    operation = Operation.OVERWRITE if condition is None else Operation.REPLACE_WHERE
     return log.commit(Transaction(operation, table.version, rebuild=rebuild, **common))
+
+
+def _replace_rows(
+    log: Log, save: Save, condition: Condition, table: Snapshot, common: Mapping[str, Any]
+) -> Committed:
+    """Take the rows of a condition out of the table as it is, until nobody comes in between."""
+    adds, now = tuple(split.to_add() for split in save.splits), table
+    for attempt in range(_ATTEMPTS):
+        gone = changed_splits(log, condition.rows(log, now), now, save.settings)
+        actions = (*_new_metadata(now, save), *gone, *adds)
+        mine = Transaction(
+            Operation.REPLACE_WHERE, now.version, actions, reads=lambda _: True, **common
+        )
+        try:
+            return log.commit(mine)
+        except ConflictError:
+            now = log.snapshot()
+            same = table.schema == now.schema and table.partition_columns == now.partition_columns
+            if attempt == _ATTEMPTS - 1 or not same:
+                raise
+    raise AssertionError
 
 
 def _new_metadata(table: Snapshot, save: Save) -> tuple[Metadata, ...]:
@@ -171,8 +203,8 @@ def _removes(table: Snapshot, save: Save) -> list[RemoveFile]:
     files = table.files()
     if save.overwrite == "dynamic":
         files = _same_partitions(files, save)
-    elif save.covers is not None:
-        files = files.filter(save.covers(files))
+    elif save.condition is not None:
+        files = files.filter(save.condition.covered(table, files))
     paths = files.column("path").to_pylist()
     sizes = files.column("size").to_pylist()
     maps = files.column("partitionValues").to_pylist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import time
 import uuid
 from dataclasses import asdict, dataclass, field, replace
@@ -16,17 +17,21 @@ from pyroaring import BitMap
 
 from indextables.config import write as keys
 from indextables.engine.writer import SplitInfo, SplitWriter
+from indextables.errors import IndexTablesError
 from indextables.log.actions import AddFile
 from indextables.log.partitions import split_path
 from indextables.model.types import Struct, parse_schema
 from indextables.ops.handles import native_store
 from indextables.ops.statistics import render_extremes
 from indextables.plan.partitions import render_value
+from indextables.storage import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from indextables.config.settings import Settings
+
+_log = logging.getLogger("indextables.write")
 
 
 @dataclass(frozen=True)
@@ -144,9 +149,18 @@ class SplitSink:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self._finish()
-        elif self._writer is not None:
-            # what is in the store already is the driver's to remove
+        else:
+            self._discard()
+
+    def _discard(self) -> None:
+        """Leave nothing behind: the driver does not hear of a task that failed."""
+        if self._writer is not None:
             self._writer.abort()
+        try:
+            store = open_store(self.spec.url, self.spec.settings)
+            store.delete([split.path for split in self.written])
+        except IndexTablesError:
+            _log.warning("%d splits of a failed task are left to PURGE", len(self.written))
 
     def add_rows(self, batch: pa.RecordBatch, updated: pa.BooleanArray | None = None) -> None:
         """Add rows; those of one partition come one after another.

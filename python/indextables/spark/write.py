@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-
 from indextables.config import write as keys
 from indextables.errors import StorageError, error
-from indextables.expr.evaluate import evaluate
-from indextables.expr.predicate import parse_predicate
 from indextables.log.actions import Txn
 from indextables.model.types import Struct, render_schema
 from indextables.ops import opened
 from indextables.ops.after_write import maintain_after_write
+from indextables.ops.condition import Condition
 from indextables.ops.save import Save, commit_save, plan_save
 from indextables.ops.write import WriteSpec, WrittenSplit
 from indextables.plan.fields import plan_fields
-from indextables.plan.filters import plan_filters
-from indextables.plan.partitions import partition_arrays
 from indextables.spark import rows
+from indextables.spark.filtering import filters_of
 from indextables.spark.request import Request
 from indextables.spark.tables import properties_of
 from indextables.spark.warm import OpenTable, find_table, log_of
@@ -27,10 +23,6 @@ from indextables.spark.write_task import pickled_writer
 from indextables.sql.local import LocalContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pyarrow as pa
-
     from indextables.spark.planner import Answer
 
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
@@ -39,6 +31,8 @@ _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 def prepare(request: Request) -> dict[str, Any]:
     """What `df.write...save()` does, before Spark plans it."""
     table = find_table(request)
+    if table is not None and _is_replayed(request, table):
+        return {"action": "none", "schema": table.snapshot.schema.to_json(), "partition_by": []}
     plan = plan_save(
         request.body["mode"],
         request.schema("data_schema"),
@@ -61,6 +55,7 @@ def begin(request: Request) -> Answer:
     """How rows shall arrive, and the function that writes them."""
     table = find_table(request)
     spec = _spec(request, table)
+    _condition(request, table)  # one that cannot be answered is refused before rows are written
     command = request.body.get("command")
     # a deleted row has no columns to arrange it by
     partitions = [] if command == "DELETE" else list(spec.partition_columns)
@@ -84,11 +79,14 @@ def commit(request: Request) -> dict[str, Any]:
         splits=_written(request),
         settings=spec.settings,
         configuration=properties_of(request) if "provider" in request.options else {},
-        covers=_covers(request, table),
+        condition=_condition(request, table),
         txn=_txn(request),
     )
     log = log_of(request)
     done = commit_save(log, save, None if table is None else table.snapshot)
+    if done.skipped:
+        # a batch that was committed before wrote its rows again for nothing
+        return {"version": done.version, **abort(request)}
     settings = request.settings_for(done.snapshot.metadata.configuration)
     written = opened.OpenTable(log, done.snapshot, settings)
     maintain_after_write(written, LocalContext({**request.session, **request.options}))
@@ -154,22 +152,11 @@ def _written(request: Request) -> list[WrittenSplit]:
     return [WrittenSplit(**split) for report in reports for split in report["splits"]]
 
 
-def _covers(request: Request, table: OpenTable | None) -> Callable[[pa.Table], pa.Array] | None:
-    """Which splits an overwrite by condition replaces: whole ones, by their partition values."""
-    if request.body["overwrite"] != "where" or table is None:
+def _condition(request: Request, table: OpenTable | None) -> Condition | None:
+    """What an overwrite by condition replaces."""
+    if request.body.get("overwrite") != "where" or table is None:
         return None
-    predicates = [parse_predicate(value) for value in request.body["predicates"]]
-    filters = plan_filters(predicates, table.columns)
-    if not filters.partition_only:
-        raise error("OVERWRITE_CONDITION")
-    snapshot = table.snapshot
-
-    def covers(files: pa.Table) -> pa.Array:
-        values = partition_arrays(files, snapshot.schema, snapshot.partition_columns)
-        truth = evaluate(filters.pruning, values, files.num_rows)
-        return pc.fill_null(truth, False)  # noqa: FBT003
-
-    return covers
+    return Condition(filters_of(request, table), table.columns, table.settings)
 
 
 def _txn(request: Request) -> Txn | None:
@@ -179,3 +166,9 @@ def _txn(request: Request) -> Txn | None:
         return Txn(request.body["query_id"], epoch)
     app, version = request.settings.get(keys.TXN_APP_ID), request.settings.get(keys.TXN_VERSION)
     return Txn(app, version) if app is not None and version is not None else None
+
+
+def _is_replayed(request: Request, table: OpenTable) -> bool:
+    """Whether this write is in the table already."""
+    txn = _txn(request)
+    return txn is not None and table.snapshot.txns.get(txn.app_id, -1) >= txn.version
