@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from indextables.config.settings import resolve
-from indextables.engine.query import parse_query
 from indextables.errors import error
 from indextables.expr.predicate import ALL_FIELDS, Predicate, Search
-from indextables.expr.values import kind_of
 from indextables.log import Snapshot, open_log
 from indextables.log.history import parse_timestamp
 from indextables.ops.changes import COLUMNS as CHANGE_COLUMNS
 from indextables.ops.changes import ChangeSource, changes_between, read_changes
+from indextables.ops.described import columns_of, query_check
 from indextables.ops.read import PSEUDO, SCORE, ReadSpec, read_table, sources_of
-from indextables.plan.columns import Columns, describe_columns, file_mappings
 from indextables.plan.filters import plan_filters
 from indextables.plan.prune import prune_splits
 from indextables.plan.queries import split_queries
@@ -146,16 +143,6 @@ class Table:
         batches = read_changes(spec, [ChangeSource.of(each, 0) for each in rows])
         return pa.Table.from_batches(list(batches), schema=spec.output)
 
-    @cached_property
-    def _columns(self) -> Columns:
-        snapshot = self._snapshot
-        return describe_columns(
-            snapshot.schema,
-            snapshot.partition_columns,
-            snapshot.metadata.configuration,
-            snapshot.registry.values() or file_mappings(snapshot.files()),
-        )
-
     def _wanted(self, names: Sequence[str]) -> pa.Schema:
         schema = self.schema
         unknown = [name for name in names if name not in PSEUDO and name not in schema.names]
@@ -173,8 +160,9 @@ class Table:
         limit: int | None = None,
         order: str | None = None,
     ) -> pa.Table:
-        snapshot, columns = self._snapshot, self._columns
-        filters = plan_filters(predicates, columns, 0, self._check, "UTC")
+        snapshot = self._snapshot
+        columns = columns_of(self.path, snapshot)
+        filters = plan_filters(predicates, columns, 0, query_check(columns), "UTC")
         if not filters.exact:
             raise error("CONDITION_NOT_EXACT")
         names = snapshot.partition_columns
@@ -191,13 +179,6 @@ class Table:
             order=order,
         )
         return read_table(spec, sources_of(files, query_of))
-
-    def _check(self, text: str, defaults: list[str]) -> object:
-        fields = [
-            {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
-            for c in self._columns.searchable
-        ]
-        return parse_query(text, fields, defaults)
 
 
 def open(  # noqa: A001 (indextables.open reads well, and hides nothing outside this module)

@@ -90,24 +90,24 @@ def _bind(predicate: Predicate, scope: Scope) -> Predicate:  # noqa: PLR0911 (on
 
 def conjunction(*args: Predicate) -> Predicate:
     """AND, with the obvious simplified."""
-    kept: list[Predicate] = []
-    for arg in args:
-        kept.extend(arg.args if isinstance(arg, And) else [arg])
-    kept = [arg for arg in kept if arg != TRUE]
-    if FALSE in kept:
-        return FALSE
-    return kept[0] if len(kept) == 1 else And(tuple(kept)) if kept else TRUE
+    return _joined(And, args, neutral=TRUE, absorbing=FALSE)
 
 
 def disjunction(*args: Predicate) -> Predicate:
     """OR, with the obvious simplified."""
+    return _joined(Or, args, neutral=FALSE, absorbing=TRUE)
+
+
+def _joined(
+    kind: type[And | Or], args: tuple[Predicate, ...], *, neutral: Constant, absorbing: Constant
+) -> Predicate:
     kept: list[Predicate] = []
     for arg in args:
-        kept.extend(arg.args if isinstance(arg, Or) else [arg])
-    kept = [arg for arg in kept if arg != FALSE]
-    if TRUE in kept:
-        return TRUE
-    return kept[0] if len(kept) == 1 else Or(tuple(kept)) if kept else FALSE
+        kept.extend(arg.args if isinstance(arg, kind) else [arg])
+    kept = [arg for arg in kept if arg != neutral]
+    if absorbing in kept:
+        return absorbing
+    return kept[0] if len(kept) == 1 else kind(tuple(kept)) if kept else neutral
 
 
 def negation(arg: Predicate) -> Predicate:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from indextables.ops.described import columns_of
 
 if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.log import Log, Snapshot
     from indextables.ops.context import Context
+    from indextables.plan.columns import Columns
     from indextables.storage import Store
 
 Row = dict[str, Any]
@@ -31,6 +35,11 @@ class OpenTable:
     def path(self) -> str:
         """The table's address, as answers show it."""
         return self.log.store.url
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What its columns can do."""
+        return columns_of(self.store.url, self.snapshot)
 
     def now_ms(self) -> int:
         """The time, from the clock commits use."""

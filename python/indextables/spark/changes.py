@@ -20,13 +20,14 @@ from indextables.ops.changes import (
     last_version,
     read_changes,
 )
+from indextables.ops.opened import OpenTable
 from indextables.ops.read import ReadSpec
 from indextables.plan.queries import split_queries
 from indextables.plan.tasks import group_splits
 from indextables.spark.compat import acknowledge_at_once, settle
 from indextables.spark.filtering import filters_of
 from indextables.spark.shipping import pickled
-from indextables.spark.warm import OpenTable, open_table
+from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,6 +15,7 @@ from indextables.config import read as keys
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate, searches_in
 from indextables.ops import skipping_stats
+from indextables.ops.opened import OpenTable
 from indextables.ops.read import (
     SNIPPET,
     ReadSpec,
@@ -38,7 +39,7 @@ from indextables.spark.explain import describe_scan
 from indextables.spark.filtering import filters_of
 from indextables.spark.read_task import ReadTask, pickled_reader
 from indextables.spark.schema import to_spark_json
-from indextables.spark.warm import OpenTable, open_table
+from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

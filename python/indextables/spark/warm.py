@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from indextables.config import log as log_keys
@@ -13,8 +11,8 @@ from indextables.config import storage as storage_keys
 from indextables.errors import TableNotFoundError
 from indextables.log import Log, Snapshot, open_log
 from indextables.log.history import parse_timestamp
-from indextables.plan.columns import Columns, describe_columns, file_mappings
-from indextables.storage import Store, open_store
+from indextables.ops.opened import OpenTable
+from indextables.storage import open_store
 from indextables.storage.address import parse_address
 
 if TYPE_CHECKING:
@@ -26,38 +24,6 @@ Value = TypeVar("Value")
 _MOST = 64
 _counts = {True: 0, False: 0}
 _logs: OrderedDict[tuple[object, ...], Log] = OrderedDict()
-_columns: OrderedDict[tuple[str, str, int], Columns] = OrderedDict()
-
-
-@dataclass(frozen=True)
-class OpenTable:
-    """A table at the version a call asks for."""
-
-    log: Log
-    snapshot: Snapshot
-    settings: Settings
-
-    @property
-    def store(self) -> Store:
-        """Where it lies."""
-        return self.log.store
-
-    @cached_property
-    def columns(self) -> Columns:
-        """What its columns can do; the same for every call on this version."""
-        key = (self.store.url, self.snapshot.metadata.id, self.snapshot.version)
-        known = _columns.get(key)
-        if known is None:
-            snapshot = self.snapshot
-            known = describe_columns(
-                snapshot.schema,
-                snapshot.partition_columns,
-                snapshot.metadata.configuration,
-                # a table that says nothing itself is described by its files
-                snapshot.registry.values() or file_mappings(snapshot.files()),
-            )
-            _remember(_columns, key, known)
-        return known
 
 
 def log_of(request: Request) -> Log:

@@ -11,6 +11,7 @@ from indextables.model.types import Struct, render_schema
 from indextables.ops import opened
 from indextables.ops.after_write import maintain_after_write
 from indextables.ops.condition import Condition
+from indextables.ops.opened import OpenTable
 from indextables.ops.save import Save, commit_save, plan_save
 from indextables.ops.write import WriteSpec, WrittenSplit
 from indextables.plan.fields import plan_fields
@@ -18,7 +19,7 @@ from indextables.spark import rows
 from indextables.spark.filtering import filters_of
 from indextables.spark.request import Request
 from indextables.spark.tables import properties_of
-from indextables.spark.warm import OpenTable, find_table, log_of
+from indextables.spark.warm import find_table, log_of
 from indextables.spark.write_task import pickled_writer
 from indextables.sql.local import LocalContext
 

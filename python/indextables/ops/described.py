@@ -1,0 +1,45 @@
+"""What the columns of a table can do, worked out once per version."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from indextables.engine.query import parse_query
+from indextables.expr.values import kind_of
+from indextables.plan.columns import Columns, describe_columns, file_mappings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from indextables.log import Snapshot
+
+_MOST = 64
+_known: OrderedDict[tuple[str, str, int], Columns] = OrderedDict()
+
+
+def columns_of(url: str, snapshot: Snapshot) -> Columns:
+    """The columns of the table at an address; the same for every call on this version."""
+    key = (url, snapshot.metadata.id, snapshot.version)
+    found = _known.get(key)
+    if found is None:
+        found = describe_columns(
+            snapshot.schema,
+            snapshot.partition_columns,
+            snapshot.metadata.configuration,
+            # a table that says nothing itself is described by its files
+            snapshot.registry.values() or file_mappings(snapshot.files()),
+        )
+        _known[key] = found
+        if len(_known) > _MOST:
+            _known.popitem(last=False)
+    return found
+
+
+def query_check(columns: Columns) -> Callable[[str, list[str]], object]:
+    """Parses search texts against the columns, so that errors come before any work."""
+    fields = [
+        {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
+        for c in columns.searchable
+    ]
+    return lambda text, defaults: parse_query(text, fields, defaults)
