@@ -12,6 +12,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
+from typer.main import get_command
+
+from indextables.cli.app import app
 from indextables.config.option import PREFIX, Option, Status
 from indextables.config.registry import OPTIONS
 from indextables.errors import CODES
@@ -184,7 +187,54 @@ def _type(kind: DataType) -> str:
     return {"long": "bigint", "integer": "int"}.get(str(kind.to_json()), str(kind.to_json()))
 
 
-PAGES = {"configuration.md": configuration, "errors.md": errors, "sql.md": sql}
+_CLI = """\
+`indextables` looks into tables and keeps them in shape from a shell. Everything but `sql` with
+a query, `doctor --spark` and `demo` works without Java and Spark.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | it failed; one message on the error output says why |
+| 2 | the command line is wrong |
+
+Results go to the standard output, as tables or with `--json` as an array of objects; progress and
+failures go to the error output. Credentials and other settings are given by `--conf`, or found
+where [Object stores](guides/object-stores.md) says.""".splitlines()
+
+
+def cli() -> str:
+    """The page of the command line."""
+    group: Any = get_command(app)
+    written = "<!-- written by docs/generate.py from python/indextables/cli; edit there -->"
+    lines = ["# Command line", "", written, "", *_CLI]
+    for command in group.commands.values():
+        lines += _cli_command(command)
+    return "\n".join(lines) + "\n"
+
+
+def _cli_command(command: Any) -> list[str]:
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+    shown = " ".join(["indextables", command.name, *(_argument(a) for a in arguments)])
+    lines = ["", f"## {command.name}", "", inspect.cleandoc(command.help or "")]
+    lines += ["", "```text", shown + (" [OPTIONS]" if options else ""), "```"]
+    rows = [(_argument(a), a.help) for a in arguments] + [(_flag(o), o.help) for o in options]
+    if rows:
+        lines += ["", "| | |", "|---|---|"]
+        lines += [f"| `{shown}` | {_cell(text or '')} |" for shown, text in rows]
+    return lines
+
+
+def _argument(argument: Any) -> str:
+    return str(argument.metavar or argument.name.upper())
+
+
+def _flag(option: Any) -> str:
+    names = ", ".join([*option.opts, *option.secondary_opts])
+    return names if option.is_flag else f"{names} {option.metavar or option.name.upper()}"
+
+
+PAGES = {"cli.md": cli, "configuration.md": configuration, "errors.md": errors, "sql.md": sql}
 
 
 def main(arguments: list[str]) -> int:

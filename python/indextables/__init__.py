@@ -6,12 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from indextables.local import open  # noqa: A004
+    from indextables.local import open, write  # noqa: A004
     from indextables.spark.session import configure, spark_conf
     from indextables.table import IndexTable
 
 __version__ = "0.1.0"
-__all__ = ["IndexTable", "__version__", "configure", "open", "spark_conf"]
+__all__ = ["IndexTable", "__version__", "configure", "open", "spark_conf", "write"]
 
 # public names and where they live; imported on first use, so that `import indextables` stays light
 _LAZY = {
@@ -19,6 +19,7 @@ _LAZY = {
     "configure": "indextables.spark.session",
     "open": "indextables.local",
     "spark_conf": "indextables.spark.session",
+    "write": "indextables.local",
 }
 
 

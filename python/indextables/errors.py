@@ -288,6 +288,12 @@ CODES: dict[str, Code] = {
         "build it with `make setup`, or install the wheel",
         "0A000",
     ),
+    "JAVA_MISSING": Code(
+        IndexTablesError,
+        "Spark needs a Java runtime 17 or newer: {found}",
+        "install one, or point JAVA_HOME to it",
+        "58030",
+    ),
     "KEY_TYPE": Code(
         UnsupportedError,
         "a column of type `{type}` cannot be part of a primary key",
@@ -420,6 +426,12 @@ CODES: dict[str, Code] = {
         "choose a newer version",
         "55000",
     ),
+    "SAVE_MODE": Code(
+        InvalidError,
+        "there is no mode `{mode}`; there are {allowed}",
+        "choose one of these",
+        "22023",
+    ),
     "SCHEMA_DUPLICATE_COLUMN": Code(
         SchemaMismatchError,
         "the data has several columns named {columns}",
@@ -504,6 +516,12 @@ CODES: dict[str, Code] = {
         "{problem} (line {line}, column {column}){usage}",
         "keywords stand in the order shown; paths are quoted",
         "42601",
+    ),
+    "STATEMENT_FAILED": Code(
+        IndexTablesError,
+        "{problem}",
+        "correct the statement; names of tables are given by `--table`",
+        "42000",
     ),
     "STORAGE_BAD_PATH": Code(
         StorageError,

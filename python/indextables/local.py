@@ -20,13 +20,17 @@ from indextables.log.history import parse_timestamp
 from indextables.ops.changes import COLUMNS as CHANGE_COLUMNS
 from indextables.ops.changes import ChangeSource, changes_between, read_changes
 from indextables.ops.described import columns_of, query_check
-from indextables.ops.read import PSEUDO, SCORE, ReadSpec, read_table, sources_of
+from indextables.ops.read import PSEUDO, SCORE, SNIPPET, ReadSpec, read_table, sources_of
+from indextables.ops.write_table import run_write_table
 from indextables.plan.filters import plan_filters
 from indextables.plan.prune import prune_splits
 from indextables.plan.queries import split_queries
+from indextables.plan.search import plan_snippet
 from indextables.plan.tree import ALL
 from indextables.sql.where import parse_where
 from indextables.storage import open_store
+
+MODES = ("append", "overwrite", "errorifexists", "ignore")
 
 
 class Table:
@@ -99,7 +103,7 @@ class Table:
         limit: int = 10,
         where: str | None = None,
     ) -> pa.Table:
-        """The best rows for a search text, with their `_score`; `columns` of a row or all.
+        """The best rows for a search text, with `_score` and `_snippet`; all columns or some.
 
         The text is searched in all text columns unless it names columns itself
         (`message:timeout`). `where` narrows further, such as `level = 'ERROR'`.
@@ -107,7 +111,7 @@ class Table:
         predicates: list[Predicate] = [Search("any", ALL_FIELDS, query)]
         if where:
             predicates.append(parse_where(where, self._snapshot.schema))
-        wanted = self._wanted([*(columns or self.schema.names), SCORE])
+        wanted = self._wanted([*(columns or self.schema.names), SCORE, SNIPPET])
         found = self._read(predicates, wanted, limit=limit, order="score")
         return found.sort_by([(SCORE, "descending")]).slice(0, limit)
 
@@ -177,6 +181,7 @@ class Table:
             queries=tuple(queries),
             limit=limit,
             order=order,
+            snippet=plan_snippet(filters.bound, columns) if SNIPPET in output.names else None,
         )
         return read_table(spec, sources_of(files, query_of))
 
@@ -193,3 +198,23 @@ def open(  # noqa: A001 (indextables.open reads well, and hides nothing outside 
     as credentials.
     """
     return Table(path, version, timestamp, options or {})
+
+
+def write(
+    data: pa.Table,
+    path: str,
+    mode: str = "append",
+    partition_by: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+) -> Table:
+    """Write an Arrow table without Spark, as one commit; the table is made when there is none.
+
+    `mode` is append, overwrite, errorifexists or ignore; `options` are those of Spark's writer,
+    such as `indexing.typemap.message`. The table as it is afterwards is returned.
+    """
+    if mode not in MODES:
+        raise error("SAVE_MODE", mode=mode, allowed=", ".join(MODES))
+    settings = resolve(options or {})
+    log = open_log(open_store(path, settings), settings)
+    run_write_table(log, data, mode, partition_by, options or {})
+    return open(path, options=options)

@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from indextables import __version__
+from indextables.cli import doctor, maintenance, statements, tables
+
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Full-text search tables for PySpark."
+    name="indextables",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Full-text search tables for PySpark.",
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
-    """Keep subcommands even while there is only one."""
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Options that come before the command."""
 
 
-@app.command()
 def demo() -> None:
     """Index a sample of log events, search it, and compare with Parquet."""
     from indextables.spark.demo import run_demo
 
     run_demo()
+
+
+for command in (
+    tables.search,
+    statements.sql,
+    tables.history,
+    tables.detail,
+    tables.log,
+    tables.splits,
+    maintenance.merge,
+    maintenance.purge,
+    maintenance.repair,
+    doctor.doctor,
+    demo,
+):
+    app.command()(command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from indextables.errors import IndexTablesError, error
@@ -32,6 +32,14 @@ def check_search(
             )
     if check_query is not None:
         check_query(search.query, [field_name(search.path)] if search.path else [])
+
+
+def plan_snippet(predicates: Iterable[Predicate], columns: Columns) -> dict[str, str] | None:
+    """Which column snippets are cut from: the one that is searched, else the first text."""
+    searched = [s.path for predicate in predicates for s in searches_in(predicate) if s.path]
+    texts = [(c.name,) for c in columns.searchable if c.tokenized]
+    found = [*searched, *texts]
+    return {"field": ".".join(found[0])} if found else None
 
 
 def _check_column(search: Search, columns: Columns) -> None:

@@ -16,6 +16,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from indextables.cli.sample import events
+from indextables.spark.local_session import local_session
 
 _ROWS = 200_000
 _WARM_UPS = 3  # the JVM compiles what it runs often
@@ -96,7 +97,7 @@ class Demo:
     def __init__(self, console: Console, folder: Path) -> None:
         self.console = console
         self.folder = folder
-        self.spark = _session()
+        self.spark = local_session("demo", {"spark.sql.session.timeZone": "UTC"}, "local[2]")
 
     def timed(self, run: Callable[[], Any]) -> tuple[Any, float]:
         """What a call returns, and how many milliseconds it took."""
@@ -170,23 +171,6 @@ class Demo:
         for row in rows[:8]:
             shown.add_row(*(str(value)[:90] for value in row))
         self.console.print(shown)
-
-
-def _session() -> Any:
-    from pyspark.sql import SparkSession
-
-    from indextables.spark.session import configure
-
-    builder = SparkSession.builder.master("local[2]").appName("indextables demo")
-    for key, value in {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.log.level": "ERROR",
-    }.items():
-        builder = builder.config(key, value)
-    return configure(builder).getOrCreate()
 
 
 def _bytes(folder: Path) -> int:

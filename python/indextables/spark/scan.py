@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from indextables.config import read as keys
 from indextables.expr.binding import conjunction
-from indextables.expr.predicate import parse_predicate, searches_in
+from indextables.expr.predicate import parse_predicate
 from indextables.ops import skipping_stats
 from indextables.ops.opened import OpenTable
 from indextables.ops.read import (
@@ -32,6 +32,7 @@ from indextables.plan.partials import partials_from_log
 from indextables.plan.prune import column_bounds, keep_manifest, prune_splits
 from indextables.plan.queries import split_queries
 from indextables.plan.scan import ScanPlan, answers_itself
+from indextables.plan.search import plan_snippet
 from indextables.plan.tasks import group_splits
 from indextables.plan.topk import plan_top
 from indextables.spark import changes
@@ -289,6 +290,9 @@ def _is_local(request: Request, table: OpenTable, scan: ScanPlan) -> bool:
 
 def _spec(table: OpenTable, scan: ScanPlan) -> ReadSpec:
     fast = _fast_limit(table, scan)
+    snippet = None
+    if SNIPPET in scan.schema.names:
+        snippet = plan_snippet(scan.filters.bound, table.columns)
     return ReadSpec(
         place=table.store.native(),
         settings=table.settings,
@@ -300,7 +304,7 @@ def _spec(table: OpenTable, scan: ScanPlan) -> ReadSpec:
         limit=scan.limit if fast is None else fast,
         order=scan.order,
         batch_rows=table.settings.get(keys.BATCH_ROWS),
-        snippet=_snippet(table, scan),
+        snippet=snippet,
     )
 
 
@@ -309,16 +313,6 @@ def _fast_limit(table: OpenTable, scan: ScanPlan) -> int | None:
     if table.settings.get(keys.MODE) != "fast" or scan.aggregate is not None:
         return None
     return table.settings.get(keys.DEFAULT_LIMIT) if scan.limit is None else None
-
-
-def _snippet(table: OpenTable, scan: ScanPlan) -> dict[str, Any] | None:
-    """Which column snippets are cut from: the one that is searched, else the first text."""
-    if SNIPPET not in scan.schema.names:
-        return None
-    searched = [s.path for p in scan.filters.bound for s in searches_in(p) if s.path]
-    texts = [(c.name,) for c in table.columns.searchable if c.tokenized]
-    found = [*searched, *texts]
-    return {"field": ".".join(found[0])} if found else None
 
 
 def _metrics(found: ScanPlan) -> dict[str, int]:

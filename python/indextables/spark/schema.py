@@ -6,23 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from indextables.model.arrow import type_from_arrow
 from indextables.model.types import Struct
-
-_NAMES = {
-    pa.bool_(): "boolean",
-    pa.int8(): "byte",
-    pa.int16(): "short",
-    pa.int32(): "integer",
-    pa.int64(): "long",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.string(): "string",
-    pa.binary(): "binary",
-    pa.date32(): "date",
-    pa.timestamp("us", tz="UTC"): "timestamp",
-    pa.timestamp("us"): "timestamp_ntz",
-    pa.duration("us"): "interval day to second",
-}
 
 
 def to_spark_json(schema: pa.Schema, table: Struct) -> dict[str, Any]:
@@ -31,12 +16,8 @@ def to_spark_json(schema: pa.Schema, table: Struct) -> dict[str, Any]:
     for field in schema:
         known = table.get(field.name)
         same = known is not None and known.type.to_arrow() == field.type
-        kind = known.type.to_json() if known is not None and same else _type_json(field.type)
-        fields.append({"name": field.name, "type": kind, "nullable": True, "metadata": {}})
+        kind = known.type if known is not None and same else type_from_arrow(field.type)
+        fields.append(
+            {"name": field.name, "type": kind.to_json(), "nullable": True, "metadata": {}}
+        )
     return {"type": "struct", "fields": fields}
-
-
-def _type_json(kind: pa.DataType) -> str:
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    return _NAMES[kind]

@@ -28,7 +28,7 @@ def configure(builder: Builder) -> Builder:
 
     >>> spark = configure(SparkSession.builder).getOrCreate()  # doctest: +SKIP
     """
-    check_version(_pyspark_version())
+    require_pyspark()
     given = _options(builder)
     if given.get("spark.remote"):
         return builder
@@ -60,11 +60,13 @@ def check_version(version: str) -> None:
         raise error("SPARK_VERSION", version=version, supported=supported)
 
 
-def _pyspark_version() -> str:
+def require_pyspark() -> str:
+    """The version of pyspark, which must be there and one that the hooks were made for."""
     try:
         from pyspark import __version__ as version
     except ImportError:
         raise error("SPARK_MISSING") from None
+    check_version(version)
     return str(version)
 
 

@@ -8,7 +8,6 @@ from indextables.config import write as keys
 from indextables.errors import StorageError, error
 from indextables.log.actions import Txn
 from indextables.model.types import Struct, render_schema
-from indextables.ops import opened
 from indextables.ops.after_write import maintain_after_write
 from indextables.ops.condition import Condition
 from indextables.ops.opened import OpenTable
@@ -89,7 +88,7 @@ def commit(request: Request) -> dict[str, Any]:
         # a batch that was committed before wrote its rows again for nothing
         return {"version": done.version, **abort(request)}
     settings = request.settings_for(done.snapshot.metadata.configuration)
-    written = opened.OpenTable(log, done.snapshot, settings)
+    written = OpenTable(log, done.snapshot, settings)
     maintain_after_write(written, LocalContext({**request.session, **request.options}))
     return {"version": done.version}
 

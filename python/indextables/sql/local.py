@@ -62,7 +62,11 @@ class LocalContext:
     def tasks(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Run the work with as many threads as there are cores: the engine does it."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            return list(pool.map(lambda payload: run_task(kind, payload), payloads))
+            return list(pool.map(lambda payload: self.run_task(kind, payload), payloads))
+
+    def run_task(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Do one piece of the work."""
+        return run_task(kind, payload)
 
     def step(self, compute: Callable[[], T]) -> T:
         """Nothing is ever run twice here."""

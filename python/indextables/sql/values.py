@@ -113,6 +113,14 @@ class NumberValue:
         return str(value)
 
 
+def parse_size(text: str, label: str = "target size") -> int:
+    """The bytes a text means."""
+    found = _SIZE.fullmatch(text.strip())
+    if not found:
+        raise error("SQL_CLAUSE", problem=f"Invalid {label}: {text}")
+    return int(found[1]) * _FACTORS[found[2].upper()]
+
+
 @dataclass(frozen=True)
 class SizeValue:
     """Bytes, or a number with M or G."""
@@ -125,11 +133,9 @@ class SizeValue:
         token = cursor.peek
         if token.kind not in (Kind.WORD, Kind.STRING):
             raise cursor.error(f"expected a size, found {cursor.shown}")
-        found = _SIZE.fullmatch(token.value.strip())
-        if not found:
-            raise error("SQL_CLAUSE", problem=f"Invalid {self.label}: {token.value}")
+        size = parse_size(token.value, self.label)
         cursor.take()
-        return int(found[1]) * _FACTORS[found[2].upper()]
+        return size
 
     def write(self, value: int) -> str:
         """The size as text."""

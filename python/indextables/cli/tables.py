@@ -1,0 +1,105 @@
+"""Commands that look into a table; none needs Spark."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import typer
+
+from indextables.cli.options import AsJson, Conf, TablePath, Timestamp, Version, Where, settings
+from indextables.cli.output import failures, show
+from indextables.local import open as open_table
+from indextables.sql import commands as c
+from indextables.sql.execute import execute
+from indextables.sql.local import LocalContext
+from indextables.sql.target import Target
+
+_LOG_COLUMNS = ("version", "action_type", "path", "size", "num_records", "log_file_path")
+_HISTORY_COLUMNS = ("version", "timestamp", "operation", "operation_metrics", "engine_info")
+
+
+def search(
+    table: TablePath,
+    query: Annotated[str, typer.Argument(help="What to search, such as `timeout AND payment`.")],
+    columns: Annotated[str | None, typer.Option(help="Columns to show, with commas.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many rows at most.")] = 10,
+    where: Where = None,
+    version: Version = None,
+    timestamp: Timestamp = None,
+    conf: Conf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the best rows for a search text, best first."""
+    with failures():
+        opened = open_table(table, version, timestamp, settings(conf))
+        wanted = [name.strip() for name in columns.split(",")] if columns else None
+        found = opened.search(query, wanted, limit, where)
+    seen = [name for name in found.column_names if name != "_snippet"]
+    show(found, as_json=as_json, columns=seen)
+
+
+def history(
+    table: TablePath,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the newest.")] = None,
+    conf: Conf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what happened to a table, newest first."""
+    answer = _answer(c.DescribeHistory(Target(table), limit), conf)
+    show(answer, as_json=as_json, columns=_HISTORY_COLUMNS)
+
+
+def detail(table: TablePath, conf: Conf = None, as_json: AsJson = False) -> None:
+    """Show what a table is: version, files, rows, bytes, properties."""
+    show(_answer(c.DescribeDetail(Target(table)), conf), as_json=as_json, upright=True)
+
+
+def log(
+    table: TablePath,
+    everything: Annotated[
+        bool, typer.Option("--all", help="From version 0, not from the newest checkpoint.")
+    ] = False,
+    conf: Conf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the actions of a table's log."""
+    answer = _answer(c.DescribeTransactionLog(Target(table), everything), conf)
+    show(answer, as_json=as_json, columns=_LOG_COLUMNS)
+
+
+def splits(
+    table: TablePath,
+    version: Version = None,
+    timestamp: Timestamp = None,
+    conf: Conf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the live splits of a table."""
+    with failures():
+        files = open_table(table, version, timestamp, settings(conf)).files()
+    show(_split_facts(files), as_json=as_json)
+
+
+def _split_facts(files: pa.Table) -> pa.Table:
+    """What people ask of a split; deleted rows are counted from the deletion vectors."""
+    deleted = pc.fill_null(pc.struct_field(files["deletionVector"], "cardinality"), 0)
+    modified = files["modificationTime"].cast(pa.timestamp("ms", tz="UTC"))
+    return pa.table(
+        {
+            "path": files["path"],
+            "partition_values": files["partitionValues"],
+            "size": files["size"],
+            "rows": files["numRecords"],
+            "deleted_rows": deleted,
+            "merges": files["numMergeOps"],
+            "modified": modified,
+        }
+    )
+
+
+def _answer(command: c.Command, conf: list[str] | None) -> pa.Table:
+    with failures():
+        return execute(command, LocalContext(settings(conf)))
+    raise AssertionError("failures() ends the program")

@@ -1,0 +1,63 @@
+"""Arrow schemas as table schemas: the way back from `to_arrow`."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from indextables.errors import error
+from indextables.model.types import Array, Atomic, DataType, Decimal, Field, Map, Struct
+
+_NAMES = {
+    pa.bool_(): "boolean",
+    pa.int8(): "byte",
+    pa.int16(): "short",
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.large_string(): "string",
+    pa.string_view(): "string",
+    pa.binary(): "binary",
+    pa.large_binary(): "binary",
+    pa.date32(): "date",
+    pa.null(): "void",
+}
+
+
+def schema_from_arrow(schema: pa.Schema) -> Struct:
+    """The table schema whose rows look like this."""
+    return Struct(tuple(_field(field) for field in schema))
+
+
+def type_from_arrow(kind: pa.DataType, column: str = "?") -> DataType:
+    """The column type whose values travel as this Arrow type."""
+    types = pa.types
+    if kind in _NAMES:
+        return Atomic(_NAMES[kind])
+    if types.is_timestamp(kind):
+        return Atomic("timestamp_ntz" if kind.tz is None else "timestamp")
+    if types.is_duration(kind):
+        return Atomic("interval day to second")
+    if types.is_decimal(kind):
+        return Decimal(kind.precision, kind.scale)
+    if types.is_dictionary(kind):
+        return type_from_arrow(kind.value_type, column)
+    return _nested(kind, column)
+
+
+def _nested(kind: pa.DataType, column: str) -> DataType:
+    types = pa.types
+    if types.is_struct(kind):
+        return Struct(tuple(_field(kind.field(i), column) for i in range(kind.num_fields)))
+    if types.is_list(kind) or types.is_large_list(kind):
+        return Array(type_from_arrow(kind.value_type, column), kind.value_field.nullable)
+    if types.is_map(kind):
+        key = type_from_arrow(kind.key_type, column)
+        return Map(key, type_from_arrow(kind.item_type, column), kind.item_field.nullable)
+    raise error("SCHEMA_UNSUPPORTED_TYPE", column=column, type=str(kind))
+
+
+def _field(field: pa.Field, parent: str = "?") -> Field:
+    column = field.name if parent == "?" else f"{parent}.{field.name}"
+    return Field(field.name, type_from_arrow(field.type, column), field.nullable)

@@ -1,0 +1,84 @@
+"""A Spark Connect server in a process of its own, on a free port of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyspark
+
+from indextables.spark.session import spark_conf
+
+HOME = Path(pyspark.__file__).parent
+_PATIENCE_S = 240
+
+
+def environment() -> dict[str, str]:
+    """Spark's scripts find this interpreter and nothing of a session that runs already."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
+    return {**kept, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(HOME)}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def settings(folder: Path) -> dict[str, str]:
+    """What a server needs: our two settings, and a place of its own."""
+    return {
+        **spark_conf(),
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "WARN",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+
+
+@contextlib.contextmanager
+def connect_server(folder: Path):
+    """The address of a running server; it is stopped at the end."""
+    port = free_port()
+    conf = {
+        **settings(folder),
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+    }
+    command = [str(HOME / "bin" / "spark-submit")]
+    command += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += ["spark-internal"]
+    with (folder / "server.log").open("w") as log:
+        process = subprocess.Popen(
+            command, env=environment(), cwd=folder, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            _wait_for(process, port, folder / "server.log")
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(30)
+
+
+def _wait_for(process: subprocess.Popen, port: int, log: Path) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.2)
+                break
+        else:
+            return
+    raise RuntimeError(f"the server did not start: {log.read_text()[-2000:]}")
