@@ -120,6 +120,16 @@ def test_snippets_mark_the_words_that_match(tmp_path):
         split.table(None, schema)
 
 
+@pytest.mark.parametrize("names", [["message", "_snippet"], ["_snippet", "message"]])
+def test_a_column_is_there_beside_its_snippets(tmp_path, names):
+    rows = pa.table({"message": ["the connection was reset", None, "fine"]})
+    split = open_rows(tmp_path, rows)
+    schema = pa.schema([(name, pa.string()) for name in names])
+    found = split.table(None, schema, snippet={"field": "message"})
+    assert found["message"].to_pylist() == rows["message"].to_pylist()
+    assert found["_snippet"].null_count == 1
+
+
 def test_a_split_describes_its_inside(data):
     _, split, *_ = data
     about = split.describe()

@@ -50,13 +50,10 @@ impl Output {
                         EngineError::bad_query("a snippet needs to know of which column")
                     })?;
                     highlighter = Some(Highlighter::new(split, node, options)?);
-                    sources.push(Source::Snippet(fields.len()));
-                    fields.push(Arc::new(Field::new(&options.field, DataType::Utf8, true)));
+                    let text = Arc::new(Field::new(&options.field, DataType::Utf8, true));
+                    sources.push(Source::Snippet(place(&mut fields, &text)));
                 }
-                _ => {
-                    sources.push(Source::Read(fields.len()));
-                    fields.push(field.clone());
-                }
+                _ => sources.push(Source::Read(place(&mut fields, field))),
             }
         }
         let inner = Arc::new(Schema::new(fields));
@@ -99,4 +96,13 @@ impl Output {
         let rows = RecordBatchOptions::new().with_row_count(Some(docs.len()));
         Ok(RecordBatch::try_new_with_options(self.schema.clone(), arrays, &rows)?)
     }
+}
+
+/// Where a column is among those that are read: once, also when it is shown and cut into snippets.
+fn place(fields: &mut Vec<Arc<Field>>, wanted: &Arc<Field>) -> usize {
+    let same = |f: &Arc<Field>| f.name() == wanted.name() && f.data_type() == wanted.data_type();
+    fields.iter().position(same).unwrap_or_else(|| {
+        fields.push(wanted.clone());
+        fields.len() - 1
+    })
 }
