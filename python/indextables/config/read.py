@@ -89,7 +89,7 @@ LOCAL_MAX_BYTES = Option(
     "read.local.maxBytes",
     SIZE,
     256 << 20,
-    "Most bytes of splits a query may touch to be answered by the planner.",
+    "Most bytes a query may touch, as estimated, to be answered by the planner.",
     _GROUP,
 )
 LOCAL_MAX_ROWS = Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from indextables.plan.aggregates import AggregatePlan
+    from indextables.plan.columns import Columns
     from indextables.plan.filters import FilterPlan
     from indextables.plan.prune import PruneCounters
     from indextables.plan.topk import Order
@@ -85,8 +87,57 @@ def _width(kind: pa.DataType) -> int:
     return -(-kind.bit_width // 8) if kind != pa.null() else 1
 
 
+# opening a split takes as long as reading this much
+_OPENING_BYTES = 256 << 10
+# a value of a column, or the place of a match in the index
+_VALUE_BYTES = 8
+# every row may be a group of its own, which comes back as a row of the answer
+_KEY_BYTES = 64
+
+
+def touched_bytes(plan: ScanPlan, columns: Columns) -> int:
+    """About how much is read to find the rows and to aggregate or order them; not the rows."""
+    opening: int = plan.files.num_rows * _OPENING_BYTES
+    rows = pc.sum(plan.files.column("numRecords")).as_py()
+    leaves = [leaf for query in plan.queries for leaf in _leaves(query)]
+    fields = [*_fields(plan.aggregate.request if plan.aggregate else {}), *_fields(plan.order)]
+    known = all(leaf["type"] in _LIGHT for leaf in leaves)
+    if rows is None or not known or not all(_columnar(field, columns) for field in fields):
+        return opening + plan.bytes
+    keys = plan.aggregate.keys if plan.aggregate else 0
+    per_row = (len(leaves) + len(fields)) * _VALUE_BYTES + keys * _KEY_BYTES
+    return opening + min(plan.bytes, int(rows) * per_row)
+
+
+_LIGHT = {"term", "set", "range", "prefix", "search", "exists"}
+
+
+def _leaves(query: Tree) -> list[Tree]:
+    if query["type"] in ("and", "or"):
+        return [leaf for arg in query["args"] for leaf in _leaves(arg)]
+    if query["type"] == "not":
+        return _leaves(query["arg"])
+    return [] if query["type"] in ("all", "none") else [query]
+
+
+def _fields(value: object) -> list[str]:
+    """The fields that an aggregation or an order names, at any depth."""
+    if isinstance(value, Mapping):
+        own = [value["field"]] if isinstance(value.get("field"), str) else []
+        return [*own, *(name for part in value.values() for name in _fields(part))]
+    if isinstance(value, list | tuple):
+        return [name for part in value for name in _fields(part)]
+    return []
+
+
+def _columnar(field: str, columns: Columns) -> bool:
+    info = columns.at((field,))
+    return info is not None and info.columnar
+
+
 def answers_itself(
     plan: ScanPlan,
+    columns: Columns,
     *,
     max_bytes: int,
     max_rows: int,
@@ -94,13 +145,13 @@ def answers_itself(
 ) -> bool:
     """Whether the planner answers a scan without a Spark job.
 
-    The splits to touch must be small and the result bounded: an aggregate, a limit, few rows in
+    What is touched must be small and the result bounded: an aggregate, a limit, few rows in
     all, or a query by the index that finds few. `count` says how many it finds; without it, only a
     condition on one whole value counts as few.
     """
     if plan.answered_by_log or not plan.files.num_rows:
         return True
-    if plan.bytes > max_bytes:
+    if touched_bytes(plan, columns) > max_bytes:
         return False
     if plan.aggregate is not None or plan.limit is not None:
         return plan.aggregate is not None or (plan.limit or 0) <= max_rows

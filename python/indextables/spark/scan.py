@@ -282,6 +282,7 @@ def _is_local(request: Request, table: OpenTable, scan: ScanPlan) -> bool:
     settings = table.settings
     return settings.get(keys.LOCAL_ENABLED) and answers_itself(
         scan,
+        table.columns,
         max_bytes=settings.get(keys.LOCAL_MAX_BYTES),
         max_rows=settings.get(keys.LOCAL_MAX_ROWS),
         count=lambda: count_rows(_spec(table, scan), sources_of(scan.files, scan.query_of)),

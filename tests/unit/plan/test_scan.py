@@ -12,7 +12,7 @@ from indextables.plan.columns import describe_columns
 from indextables.plan.filters import plan_filters
 from indextables.plan.prune import prune_splits
 from indextables.plan.queries import split_queries
-from indextables.plan.scan import ScanPlan, answers_itself
+from indextables.plan.scan import ScanPlan, answers_itself, touched_bytes
 from indextables.plan.topk import plan_top
 
 SCHEMA = Struct(
@@ -64,14 +64,31 @@ def test_partition_tests_are_gone_from_what_a_split_is_asked():
 
 
 def test_small_and_bounded_work_needs_no_job():
-    limits = {"max_bytes": 10_000, "max_rows": 1000}
-    assert answers_itself(scan(BY_ID), **limits)
-    assert answers_itself(scan(limit=10), **limits)
-    assert not answers_itself(scan(limit=5000), **limits)
-    assert not answers_itself(scan(), **limits)
-    assert not answers_itself(scan(BY_ID), max_bytes=500, max_rows=1000)
+    limits = {"max_bytes": 1_000_000, "max_rows": 1000}
+    assert answers_itself(scan(BY_ID), COLUMNS, **limits)
+    assert answers_itself(scan(limit=10), COLUMNS, **limits)
+    assert not answers_itself(scan(limit=5000), COLUMNS, **limits)
+    assert not answers_itself(scan(), COLUMNS, **limits)
+    assert not answers_itself(scan(BY_ID), COLUMNS, max_bytes=500, max_rows=1000)
     nothing = {"op": "=", "args": [{"col": ["day"]}, {"lit": 1, "type": "date"}]}
-    assert answers_itself(scan(nothing), max_bytes=0, max_rows=0)
+    assert answers_itself(scan(nothing), COLUMNS, max_bytes=0, max_rows=0)
+
+
+def test_what_is_touched_depends_on_the_question():
+    large = FILES.set_column(2, "size", pa.array([10**9, 10**9]))
+    count = {"functions": [{"agg": "COUNT_STAR"}]}
+    longest = {"functions": [{"agg": "MAX", "args": [{"col": ["message"]}]}]}
+    groups = {"group_by": [{"col": ["name"]}], **count}
+
+    def touched(*predicates, **more):
+        plan = replace(scan(*predicates, **more), files=large)
+        return touched_bytes(plan, COLUMNS) - 2 * (256 << 10)
+
+    assert touched(aggregation=count) == 0
+    assert touched(BY_ID, aggregation=count) == 300_000 * 8
+    assert touched(aggregation=groups) == 300_000 * (8 + 64)
+    # texts lie in the documents
+    assert touched(aggregation=longest) == 2 * 10**9
 
 
 def test_size_for_joins_is_that_of_the_rows_spark_gets():
@@ -83,14 +100,14 @@ def test_size_for_joins_is_that_of_the_rows_spark_gets():
 
 
 def test_what_the_index_counts_is_known_before_it_is_read():
-    limits = {"max_bytes": 10_000, "max_rows": 1000}
+    limits = {"max_bytes": 1_000_000, "max_rows": 1000}
     above = {"op": ">", "args": [{"col": ["id"]}, {"lit": 7, "type": "long"}]}
-    assert not answers_itself(scan(above), **limits)
-    assert answers_itself(scan(above), **limits, count=lambda: 1000)
-    assert not answers_itself(scan(above), **limits, count=lambda: 1001)
+    assert not answers_itself(scan(above), COLUMNS, **limits)
+    assert answers_itself(scan(above), COLUMNS, **limits, count=lambda: 1000)
+    assert not answers_itself(scan(above), COLUMNS, **limits, count=lambda: 1001)
     # nothing but reading all rows tells how many there are
     everywhere = {"op": "CONTAINS", "args": [{"col": ["name"]}, {"lit": "x", "type": "string"}]}
-    assert not answers_itself(scan(everywhere), **limits, count=lambda: 1)
+    assert not answers_itself(scan(everywhere), COLUMNS, **limits, count=lambda: 1)
 
 
 def order(column, asc=True):
