@@ -4,7 +4,7 @@ import java.time.ZoneId
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{ApplyFunctionExpression, Literal, TruncTimestamp}
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.types._
@@ -12,10 +12,17 @@ import org.apache.spark.sql.types._
 /** `date_trunc` in GROUP BY as a function that Spark offers to sources; it computes the same. */
 object OfferDateTrunc extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
-    case aggregate: Aggregate if Reads.ours(aggregate.child) => aggregate.transformExpressions {
-      case t @ TruncTimestamp(unit: Literal, moment, Some(_)) if unit.value != null && moment.dataType == TimestampType =>
-        ApplyFunctionExpression(new DateTrunc(t.zoneId).of(Seq(StringType, TimestampType)), Seq(unit, moment))
-    }
+    case aggregate: Aggregate if Reads.ours(aggregate.child) => offered(aggregate)
+  }
+
+  /** Spark may compute keys in a projection below: there they are offered too. */
+  private def offered(plan: LogicalPlan): LogicalPlan = plan match {
+    case above @ (_: Aggregate | _: Project) =>
+      above.mapExpressions(_.transform {
+        case t @ TruncTimestamp(unit: Literal, moment, Some(_)) if unit.value != null && moment.dataType == TimestampType =>
+          ApplyFunctionExpression(new DateTrunc(t.zoneId).of(Seq(StringType, TimestampType)), Seq(unit, moment))
+      }).mapChildren(offered)
+    case other => other.mapChildren(offered)
   }
 }
 
