@@ -47,21 +47,8 @@ class PathCatalog extends TableCatalog {
   override def alterTable(table: Identifier, changes: TableChange*): Table = {
     val request = Rpc.json()
     request.set[ObjectNode]("properties", Rpc.options(properties(table)))
-    val array = request.putArray("changes")
-    changes.foreach(c => array.add(change(c)))
-    Rpc.call("alter", request)
+    Altering.alter(request, changes)
     load(table)
-  }
-
-  private def change(change: TableChange): ObjectNode = change match {
-    case c: TableChange.SetProperty => Rpc.json().put("set", c.property).put("value", c.value)
-    case c: TableChange.RemoveProperty => Rpc.json().put("remove", c.property)
-    case c: TableChange.AddColumn if c.fieldNames.length == 1 =>
-      val node = Rpc.json().put("add_column", c.fieldNames.head)
-      node.set[ObjectNode]("type", Encoder.typeOf(c.dataType))
-      node
-    case other => throw new IndexTablesException(
-      s"[UNSUPPORTED_CHANGE] ALTER TABLE can not do `${other.getClass.getSimpleName}` on an IndexTables table")
   }
 
   override def dropTable(table: Identifier): Boolean =

@@ -18,6 +18,8 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectOptimizerRule(_ => OfferDateTrunc)
       extensions.injectOptimizerRule(_ => WidenSums)
       extensions.injectPlannerStrategy(_ => LocalAnswers)
+      extensions.injectPlannerStrategy(_ => AlterTables)
+      extensions.injectHintResolutionRule(TravelByName(_))
       Search.Operators.foreach { operator =>
         function(extensions, operator, Search.function(operator, all = false))
         function(extensions, operator + "all", Search.function(operator, all = true))

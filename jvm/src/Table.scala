@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -48,11 +49,20 @@ object TableState {
     DataType.fromJson(node.get("schema").toString).asInstanceOf[StructType]
 }
 
-class IndexTable(val state: TableState, override val properties: java.util.Map[String, String], writable: Boolean)
+class IndexTable(val state: TableState, val given: java.util.Map[String, String], writable: Boolean)
   extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns
-  with SupportsDeleteV2 with SupportsRowLevelOperations {
+  with SupportsDeleteV2 with SupportsRowLevelOperations with Partitions {
 
-  val location: String = Seq("path", "location").map(properties.get).find(_ != null).getOrElse("")
+  val location: String = Seq("path", "location").map(given.get).find(_ != null).getOrElse("")
+
+  /** As DESCRIBE EXTENDED and SHOW CREATE TABLE show them: a place outside the warehouse is the user's. */
+  override lazy val properties: java.util.Map[String, String] = {
+    val warehouse = SQLConf.get.warehousePath
+    val managed = location.stripPrefix("file:").startsWith(warehouse.stripPrefix("file:").stripSuffix("/") + "/")
+    val kind = if (managed) TableCatalog.PROP_IS_MANAGED_LOCATION else TableCatalog.PROP_EXTERNAL
+    val place = if (location.isEmpty) Nil else Seq(TableCatalog.PROP_LOCATION -> location, kind -> "true")
+    (given.asScala.toMap - "path" ++ place).asJava
+  }
   override def name(): String = s"${Names.Format}.`$location`"
   override def schema(): StructType = state.schema
   override def partitioning(): Array[Transform] = state.partitioning
@@ -74,7 +84,7 @@ class IndexTable(val state: TableState, override val properties: java.util.Map[S
   /** What every operation on this table starts from. */
   def request(options: CaseInsensitiveStringMap = CaseInsensitiveStringMap.empty()): ObjectNode = {
     val node = Rpc.json()
-    node.set[ObjectNode]("properties", Rpc.options(properties))
+    node.set[ObjectNode]("properties", Rpc.options(given))
     node.set[ObjectNode]("options", Rpc.options(options.asCaseSensitiveMap()))
     if (!state.exists) {
       node.set[ObjectNode]("table_schema", Encoder.typeOf(state.schema))

@@ -18,7 +18,7 @@ from indextables.errors import IndexTablesError
 from indextables.expr.predicate import parse_conjunction
 from indextables.ops.tasks import run_task
 from indextables.spark import warm
-from indextables.spark.shipping import pickled
+from indextables.spark.shipping import pickled, to_stream
 from indextables.sql.execute import execute
 from indextables.sql.outputs import output_of
 from indextables.sql.parser import parse
@@ -54,10 +54,7 @@ def run(request: Request) -> Answer:
         result = execute(request.body["text"], door)
     except _NeededError as needed:
         return {"need": needed.what, "state": {"steps": door.steps}}, needed.parts
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, result.schema) as writer:
-        writer.write_table(result)
-    return {}, [sink.getvalue().to_pybytes()]
+    return {}, [to_stream(result)]
 
 
 class _NeededError(Exception):

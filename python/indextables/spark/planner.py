@@ -33,6 +33,7 @@ _PLACES = {
     "create": "tables:create",
     "alter": "tables:alter",
     "drop": "tables:drop",
+    "partitions": "tables:partitions",
     "push": "scan:push",
     "offer": "scan:offer",
     "plan": "scan:plan",

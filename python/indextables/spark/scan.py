@@ -40,6 +40,7 @@ from indextables.spark.explain import describe_scan
 from indextables.spark.filtering import filters_of
 from indextables.spark.read_task import ReadTask, pickled_reader
 from indextables.spark.schema import to_spark_json
+from indextables.spark.shipping import to_stream
 from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
@@ -177,10 +178,7 @@ def run(request: Request) -> Answer:
     table = open_table(request)
     found = _plan(request, table)
     result = _answer(request, table, found)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, result.schema) as writer:
-        writer.write_table(result)
-    return {"metrics": _metrics(found.scan)}, [sink.getvalue().to_pybytes()]
+    return {"metrics": _metrics(found.scan)}, [to_stream(result)]
 
 
 def _answer(request: Request, table: OpenTable, found: Planned) -> pa.Table:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    import pyarrow as pa
 
 
 def pickled(
@@ -19,3 +19,12 @@ def pickled(
 
     shipped: bytes = pickleSer.dumps((task, StructType.fromJson(schema)))
     return shipped
+
+
+def to_stream(table: pa.Table) -> bytes:
+    """Rows as the hooks read them."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from indextables.config.option import PREFIX
 from indextables.errors import error
 from indextables.expr.predicate import read_type
@@ -12,7 +14,9 @@ from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Struct, render_schema
 from indextables.ops.save import add_column
 from indextables.plan.fields import plan_fields, remember_fields
+from indextables.plan.partitions import partition_arrays
 from indextables.spark import changes
+from indextables.spark.shipping import to_stream
 from indextables.spark.warm import find_table, log_of, open_table
 
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
     from indextables.log import Snapshot
     from indextables.log.actions import Action
+    from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
 _ABSENT = {"exists": False, "partition_by": []}
@@ -90,6 +95,16 @@ def alter(request: Request) -> dict[str, Any]:
         Transaction(Operation.CHANGE_METADATA, table.snapshot.version, rebuild=rebuild)
     )
     return {"version": done.version}
+
+
+def partitions(request: Request) -> Answer:
+    """The partitions there are, one row each, in the order of their values."""
+    snapshot = open_table(request).snapshot
+    names = list(snapshot.partition_columns)
+    values = partition_arrays(snapshot.files(), snapshot.schema, snapshot.partition_columns)
+    found = pa.table([values[(name,)] for name in names], names=names)
+    distinct = found.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names])
+    return {}, [to_stream(distinct)]
 
 
 def drop(request: Request) -> dict[str, Any]:
