@@ -294,6 +294,12 @@ CODES: dict[str, Code] = {
         "install one, or point JAVA_HOME to it",
         "58030",
     ),
+    "KEY_COLUMN_UNKNOWN": Code(
+        SchemaMismatchError,
+        "`{key}` names the column `{column}`, which the table does not have: {available}",
+        "correct the column name",
+        "42703",
+    ),
     "KEY_TYPE": Code(
         UnsupportedError,
         "a column of type `{type}` cannot be part of a primary key",
@@ -360,11 +366,29 @@ CODES: dict[str, Code] = {
         "give one: `.load(path)`, `.save(path)` or the option `path`",
         "42601",
     ),
-    "PRIMARY_KEY_UNSUPPORTED": Code(
-        UnsupportedError,
-        "primary keys (`{columns}`) are not available in this version",
-        "remove the property `primary-key`; use MERGE INTO to replace rows",
-        "0A000",
+    "PRIMARY_KEY_CHANGED": Code(
+        InvalidError,
+        "the primary key of a table cannot be changed: it is `{existing}`, asked for is `{given}`",
+        "write the rows to a new table that has this key",
+        "42KDE",
+    ),
+    "PRIMARY_KEY_INDEXING": Code(
+        InvalidError,
+        "key column `{column}` must be indexed by its whole value",
+        "leave it out of `indexing.typemap` and of `indexing.storeonlyfields`",
+        "22023",
+    ),
+    "PRIMARY_KEY_NULL": Code(
+        InvalidError,
+        "a row has no value in key column `{column}`",
+        "leave such rows out, or fill the column",
+        "23502",
+    ),
+    "PRIMARY_KEY_PARTITIONS": Code(
+        InvalidError,
+        "the primary key (`{columns}`) has no column besides the partition columns",
+        "add the column that tells the rows of a partition apart",
+        "22023",
     ),
     "PROTOCOL_UNSUPPORTED": Code(
         ProtocolError,
@@ -425,6 +449,12 @@ CODES: dict[str, Code] = {
         "version {version} cannot be restored: {count} of its files were deleted, first `{first}`",
         "choose a newer version",
         "55000",
+    ),
+    "ROWKIND_INVALID": Code(
+        InvalidError,
+        "column `{column}` says `{value}`, which is no kind of change",
+        "use `+I`, `-U`, `+U` or `-D`",
+        "22023",
     ),
     "SAVE_MODE": Code(
         InvalidError,

@@ -20,6 +20,7 @@ from indextables.log.history import parse_timestamp
 from indextables.ops.changes import COLUMNS as CHANGE_COLUMNS
 from indextables.ops.changes import ChangeSource, changes_between, read_changes
 from indextables.ops.described import columns_of, query_check
+from indextables.ops.key_pruning import prune_by_key
 from indextables.ops.read import PSEUDO, SCORE, SNIPPET, ReadSpec, read_table, sources_of
 from indextables.ops.write_table import run_write_table
 from indextables.plan.filters import plan_filters
@@ -171,6 +172,7 @@ class Table:
             raise error("CONDITION_NOT_EXACT")
         names = snapshot.partition_columns
         files, _ = prune_splits(snapshot.files(), filters.pruning, snapshot.schema, names, columns)
+        files = prune_by_key(files, filters.pruning, snapshot, self._log.store, self._settings)
         queries, query_of = split_queries(filters, files, columns)
         spec = ReadSpec(
             place=self._log.store.native(),

@@ -6,11 +6,12 @@ to do a thing and one place where it is described (docs/sql.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from indextables.errors import TableExistsError, TableNotFoundError, error
 from indextables.spark.functions import indexqueryall
+from indextables.spark.merge_builder import MergeBuilder, delete_text, update_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -113,6 +114,23 @@ class IndexTable:
         shown = list(columns or found.columns)
         ranked = found.select(*shown, "_score", "_snippet")
         return ranked.orderBy("_score", ascending=False).limit(limit)
+
+    def delete(self, condition: str | None = None) -> None:
+        """Delete rows by a condition in SQL, search predicates included; all rows without one."""
+        self._command(delete_text(self._sql_name, condition))
+
+    def update(self, condition: str | None = None, set: Mapping[str, str] | None = None) -> None:  # noqa: A002
+        """Change rows; `set` is SQL text by column."""
+        self._command(update_text(self._sql_name, condition, set or {}))
+
+    def merge(self, source: DataFrame, condition: str) -> MergeBuilder:
+        """Begin a MERGE INTO; the condition speaks of `target` and `source`."""
+        return MergeBuilder(self._spark, self._sql_name, source, condition)
+
+    @property
+    def _sql_name(self) -> str:
+        path = self.path.replace("`", "``")
+        return self.name or f"{FORMAT}.`{path}`"
 
     def history(self, limit: int | None = None) -> DataFrame:
         """What happened to the table, newest first."""

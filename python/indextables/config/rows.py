@@ -14,7 +14,6 @@ from indextables.config.option import (
     TEXT,
     Option,
     Scope,
-    Status,
     choice,
     integer,
     optional,
@@ -27,12 +26,10 @@ PRIMARY_KEY = Option(
     "primary-key",
     NAMES,
     (),
-    "Key columns: every write then replaces the rows of the same key. A table that asks for it is "
-    "refused by this version.",
+    "Key columns: every write then replaces the rows of the same key. Set when the table is made.",
     _GROUP,
     _TABLE,
     bare=True,
-    status=Status.LATER,
 )
 MERGE_ENGINE = Option(
     "merge-engine",
@@ -43,7 +40,6 @@ MERGE_ENGINE = Option(
     _GROUP,
     _TABLE,
     bare=True,
-    status=Status.LATER,
 )
 SEQUENCE_FIELD = Option(
     "sequence.field",
@@ -53,7 +49,6 @@ SEQUENCE_FIELD = Option(
     _GROUP,
     _TABLE,
     bare=True,
-    status=Status.LATER,
 )
 ROWKIND_FIELD = Option(
     "rowkind.field",
@@ -63,7 +58,6 @@ ROWKIND_FIELD = Option(
     _GROUP,
     _TABLE,
     bare=True,
-    status=Status.LATER,
 )
 IGNORE_DELETE = Option(
     "ignore-delete",
@@ -73,7 +67,6 @@ IGNORE_DELETE = Option(
     group=_GROUP,
     scopes=_TABLE,
     bare=True,
-    status=Status.LATER,
 )
 BITMAP64 = Option(
     "deletion-vectors.bitmap64",
@@ -92,7 +85,6 @@ INDEX_FILE_TARGET_BYTES = Option(
     _GROUP,
     _TABLE,
     bare=True,
-    status=Status.LATER,
 )
 TARGET_ROW_NUM = Option(
     "dynamic-bucket.target-row-num",
@@ -102,7 +94,6 @@ TARGET_ROW_NUM = Option(
     _GROUP,
     _TABLE,
     bare=True,
-    status=Status.LATER,
 )
 INITIAL_BUCKETS = Option(
     "dynamic-bucket.initial-buckets",
@@ -112,7 +103,6 @@ INITIAL_BUCKETS = Option(
     _GROUP,
     _TABLE,
     bare=True,
-    status=Status.LATER,
 )
 MAX_BUCKETS = Option(
     "dynamic-bucket.max-buckets",
@@ -122,7 +112,6 @@ MAX_BUCKETS = Option(
     _GROUP,
     _TABLE,
     bare=True,
-    status=Status.LATER,
 )
 ASSIGNER_PARALLELISM = Option(
     "dynamic-bucket.assigner-parallelism",
@@ -132,7 +121,6 @@ ASSIGNER_PARALLELISM = Option(
     _GROUP,
     _TABLE,
     bare=True,
-    status=Status.LATER,
 )
 
 OPTIONS: tuple[Option[Any], ...] = tuple(

@@ -70,7 +70,7 @@ class BucketAssigner:
         """Fill own buckets in order of their number, then open new ones."""
         at = 0
         while at < len(new):
-            bucket = self._open_bucket()
+            bucket = self.open_bucket()
             if bucket is None:
                 self._spread(new[at:])
                 return
@@ -80,7 +80,8 @@ class BucketAssigner:
             self.counts[bucket] = self.counts.get(bucket, 0) + len(taken)
             at += len(taken)
 
-    def _open_bucket(self) -> int | None:
+    def open_bucket(self) -> int | None:
+        """An own bucket with room, an own new one, or None when no more may be opened."""
         for bucket in sorted(self.counts):
             if self.counts[bucket] < self.target_rows:
                 return bucket

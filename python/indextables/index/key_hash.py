@@ -51,6 +51,13 @@ def hash_keys(columns: Sequence[Any]) -> NDArray[np.int32]:
     return _murmur3(rows, starts)
 
 
+def key_texts(columns: Sequence[Any]) -> pa.Array:
+    """The keys as bytes of their own: equal keys, equal bytes."""
+    rows, starts = binary_rows(columns)
+    buffers = [None, pa.py_buffer(starts.astype(np.int64)), pa.py_buffer(rows)]
+    return pa.Array.from_buffers(pa.large_binary(), len(starts) - 1, buffers)
+
+
 def binary_rows(columns: Sequence[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The keys as BinaryRow bytes: one buffer and the starts of the rows (one more than rows)."""
     arrays = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]

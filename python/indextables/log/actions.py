@@ -129,6 +129,27 @@ class Txn:
 
 
 @dataclass(frozen=True)
+class IndexFile:
+    """The key hashes of a bucket of a partition, as a file of `index/`.
+
+    It replaces the one the bucket had; without a file the bucket is forgotten.
+    """
+
+    partition_values: Mapping[str, str]
+    bucket: int
+    file: str | None = None
+    size: int | None = None
+    row_count: int | None = None
+    type: str = "HASH"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def place(self) -> tuple[str, tuple[tuple[str, str], ...], int]:
+        """What it describes: there is one file for each."""
+        return self.type, tuple(sorted(self.partition_values.items())), self.bucket
+
+
+@dataclass(frozen=True)
 class CommitInfo:
     """Who did what, when; `id` is unique per commit and resolves lost answers."""
 
@@ -153,5 +174,13 @@ class UnknownAction:
 
 
 Action: TypeAlias = (
-    Protocol | Metadata | AddFile | RemoveFile | SkipFile | Txn | CommitInfo | UnknownAction
+    Protocol
+    | Metadata
+    | AddFile
+    | RemoveFile
+    | SkipFile
+    | IndexFile
+    | Txn
+    | CommitInfo
+    | UnknownAction
 )

@@ -220,7 +220,13 @@ class CheckpointWriter:
 def kept_actions(snapshot: Snapshot) -> tuple[Action, ...]:
     """What a checkpoint must carry besides files and metadata; the protocol comes first."""
     change = snapshot.change
-    return (snapshot.protocol, *change.txns.values(), *change.skips.values(), *change.unknown)
+    return (
+        snapshot.protocol,
+        *change.txns.values(),
+        *change.skips.values(),
+        *change.indexes.values(),
+        *change.unknown,
+    )
 
 
 def _rooted(path: str, version: int) -> str:

@@ -19,6 +19,7 @@ from indextables.log.actions import (
     AddFile,
     CommitInfo,
     DeletionVector,
+    IndexFile,
     JsonObject,
     Metadata,
     Protocol,
@@ -78,6 +79,14 @@ _SKIP = {
     "size": "size",
     "retryAfter": "retry_after",
     "skipCount": "skip_count",
+}
+_INDEX = {
+    "type": "type",
+    "partitionValues": "partition_values",
+    "bucket": "bucket",
+    "file": "file",
+    "size": "size",
+    "rowCount": "row_count",
 }
 _TXN = {"appId": "app_id", "version": "version", "lastUpdated": "last_updated"}
 _INFO = {
@@ -246,16 +255,8 @@ def _encode_protocol(action: Protocol) -> JsonObject:
 
 
 def _metadata(body: JsonObject) -> Metadata:
-    known = [
-        "id",
-        "name",
-        "description",
-        "format",
-        "schemaString",
-        "partitionColumns",
-        "configuration",
-        "createdTime",
-    ]
+    known = ("id", "name", "description", "format", "schemaString")
+    more = ("partitionColumns", "configuration", "createdTime")
     form = body.get("format") or {}
     return Metadata(
         id=read.text(body["id"]),
@@ -267,7 +268,7 @@ def _metadata(body: JsonObject) -> Metadata:
         provider=read.text(form.get("provider") or "indextables"),
         format_options=read.text_map(form.get("options")) or {},
         created_time=read.optional(read.whole, body.get("createdTime")),
-        extra=_rest(body, known),
+        extra=_rest(body, (*known, *more)),
     )
 
 
@@ -370,6 +371,18 @@ def _skip(body: JsonObject) -> SkipFile:
     )
 
 
+def _index(body: JsonObject) -> IndexFile:
+    return IndexFile(
+        partition_values=without_nulls(read.nullable_map(body.get("partitionValues"))),
+        bucket=read.whole(body["bucket"]),
+        file=read.optional(check_path, body.get("file")),
+        size=read.optional(read.whole, body.get("size")),
+        row_count=read.optional(read.whole, body.get("rowCount")),
+        type=read.text(body.get("type", "HASH")),
+        extra=_rest(body, _INDEX),
+    )
+
+
 def _txn(body: JsonObject) -> Txn:
     return Txn(
         read.text(body["appId"]),
@@ -405,6 +418,7 @@ _DECODERS: dict[str, Callable[[JsonObject], Action]] = {
     "remove": _remove,
     "mergeskip": _skip,
     "skip": _skip,
+    "indexFile": _index,
     "txn": _txn,
     "commitInfo": _info,
 }
@@ -414,6 +428,7 @@ _ENCODERS: dict[type[Any], tuple[str, Callable[[Any], JsonObject]]] = {
     AddFile: ("add", _encode_add),
     RemoveFile: ("remove", _by_names(_REMOVE)),
     SkipFile: ("mergeskip", _by_names(_SKIP)),
+    IndexFile: ("indexFile", _by_names(_INDEX)),
     Txn: ("txn", _by_names(_TXN)),
     CommitInfo: ("commitInfo", _by_names(_INFO)),
 }

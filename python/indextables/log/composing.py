@@ -44,7 +44,7 @@ def compose(mine: Transaction, newest: Snapshot | None, now_ms: int) -> Commit:
         read_version=mine.read_version if mine.read_version >= 0 else None,
         is_blind_append=_is_blind(mine, actions),
         user_metadata=mine.user_metadata,
-        extra=mine.notes,
+        extra=mine.notes(),
     )
     ordered = sorted(actions, key=_rank)
     return Commit(version, (info, *ordered))

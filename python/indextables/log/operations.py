@@ -13,6 +13,7 @@ from indextables.log.actions import (
     Action,
     AddFile,
     DeletionVector,
+    IndexFile,
     Metadata,
     RemoveFile,
     SkipFile,
@@ -134,10 +135,17 @@ def restore(read: Snapshot, target: Snapshot, **facts: Any) -> Transaction:
             if path not in same
         ]
         changed = () if now.metadata == target.metadata else (target.metadata,)
-        return (*changed, *removed, *added)
+        return (*changed, *removed, *added, *_indexes_back(now, target))
 
     facts.setdefault("parameters", {"version": target.version})
     return Transaction(Operation.RESTORE, read.version, rebuild=rebuild, **facts)
+
+
+def _indexes_back(now: Snapshot, target: Snapshot) -> list[IndexFile]:
+    """The hash indexes of an older version; buckets it did not have are forgotten."""
+    here, there = now.change.indexes, target.change.indexes
+    gone = [replace(i, file=None, size=None) for p, i in here.items() if p not in there]
+    return [*gone, *(index for place, index in there.items() if here.get(place) != index)]
 
 
 def _same(one: AddFile, other: AddFile) -> bool:

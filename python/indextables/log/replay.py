@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from indextables.log.actions import (
     Action,
     AddFile,
     CommitInfo,
+    IndexFile,
     Metadata,
     Protocol,
     RemoveFile,
@@ -53,6 +55,7 @@ class Change:
     removes: Mapping[str, RemoveFile] = field(default_factory=dict)
     txns: Mapping[str, Txn] = field(default_factory=dict)
     skips: Mapping[str, SkipFile] = field(default_factory=dict)
+    indexes: Mapping[Any, IndexFile] = field(default_factory=dict)
     unknown: tuple[UnknownAction, ...] = ()
     # all commits came from this implementation, which never adds a live path without removing it
     ours: bool = True
@@ -63,6 +66,7 @@ def replay(start: Change, commits: Iterable[Commit]) -> Change:
     protocol, metadata = start.protocol, start.metadata
     adds, removes = dict(start.adds), dict(start.removes)
     txns, skips = dict(start.txns), dict(start.skips)
+    indexes = dict(start.indexes)
     unknown, ours = list(start.unknown), start.ours
     for commit in commits:
         ours = ours and _is_ours(commit)
@@ -82,11 +86,17 @@ def replay(start: Change, commits: Iterable[Commit]) -> Change:
                     txns[action.app_id] = action
                 case SkipFile():
                     skips[action.path] = action
+                case IndexFile():
+                    _note_index(indexes, action)
                 case UnknownAction():
                     unknown.append(action)
-                case CommitInfo():
-                    pass
-    return Change(protocol, metadata, adds, removes, txns, skips, tuple(unknown), ours)
+    return Change(protocol, metadata, adds, removes, txns, skips, indexes, tuple(unknown), ours)
+
+
+def _note_index(indexes: dict[Any, IndexFile], action: IndexFile) -> None:
+    indexes.pop(action.place, None)
+    if action.file is not None:
+        indexes[action.place] = action
 
 
 def _stamped(action: AddFile, commit: Commit) -> AddFile:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indextables.log import entries, registry
-from indextables.log.actions import Metadata, Protocol, SkipFile
+from indextables.log.actions import IndexFile, Metadata, Protocol, SkipFile
 from indextables.log.replay import Change
 from indextables.log.state import PartitionBounds, StateManifest
 from indextables.model.types import Struct
@@ -69,6 +69,11 @@ class Snapshot:
     def txns(self) -> Mapping[str, int]:
         """The newest batch of each streaming query."""
         return {app: txn.version for app, txn in self.change.txns.items()}
+
+    @property
+    def hash_indexes(self) -> tuple[IndexFile, ...]:
+        """The key hashes of each bucket of a table with a primary key."""
+        return tuple(self.change.indexes.values())
 
     def skips(self, now_ms: int) -> Mapping[str, SkipFile]:
         """Splits to leave alone for now, by path."""

@@ -57,8 +57,8 @@ class Transaction:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, Any] = field(default_factory=dict)
     user_metadata: str | None = None
-    # more members of commitInfo, for readers that know them
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    # more members of commitInfo, for readers that know them; asked for after `rebuild`
+    notes: Callable[[], Mapping[str, Any]] = dict
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
 

@@ -1,10 +1,10 @@
-"""Changing rows: positions to leave out of splits, new splits beside them, one commit."""
+"""Changing rows: positions to leave out of splits, and the entries that say so."""
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,18 +15,16 @@ from indextables.errors import error
 from indextables.index.deletion_vectors import write_files
 from indextables.log.actions import AddFile, DeletionVector, RemoveFile
 from indextables.log.entries import to_adds
-from indextables.log.protocol import DELETION_VECTORS
-from indextables.log.transaction import Operation, Transaction
+from indextables.log.transaction import Operation
 from indextables.ops.read import DOC, SPLIT
 from indextables.ops.vectors import load_deletions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from indextables.config.settings import Settings
-    from indextables.log import Committed, Log, Snapshot
+    from indextables.log import Log
     from indextables.log.actions import Action
-    from indextables.ops.write import WrittenSplit
 
 OPERATIONS = {
     "DELETE": Operation.DELETE,
@@ -36,18 +34,6 @@ OPERATIONS = {
 
 # the member of commitInfo that names changed rows: split path -> bitmap in an index file
 UPDATED_ROWS = "updatedRows"
-
-
-@dataclass(frozen=True)
-class RowChange:
-    """Rows that go, by split and position, and the splits of rows that come."""
-
-    operation: Operation
-    deleted: Mapping[str, BitMap]
-    splits: Sequence[WrittenSplit] = ()
-    # of those, by old or new split: rows whose old state goes and whose new state comes; unless
-    # it is the whole change, as in an update
-    updated: Mapping[str, BitMap] = field(default_factory=dict)
 
 
 def positions(rows: pa.Table) -> dict[str, BitMap]:
@@ -71,75 +57,49 @@ def joined(parts: Iterable[Mapping[str, BitMap]]) -> dict[str, BitMap]:
     return found
 
 
-def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings) -> Committed:
-    """Make a change of rows visible; it fails when another writer changed the same splits."""
-    gone = changed_splits(log, change.deleted, table, settings)
-    adds: tuple[Action, ...] = tuple(split.to_add() for split in change.splits)
-    metrics = {
-        "deletedRows": sum(len(bitmap) for bitmap in change.deleted.values()),
-        "rows": sum(split.num_records for split in change.splits),
-    }
-    return log.commit(
-        Transaction(
-            change.operation,
-            table.version,
-            (*gone, *adds),
-            features=frozenset({DELETION_VECTORS} if any(_has_vector(a) for a in gone) else ()),
-            metrics=metrics,
-            notes=_updated_rows(log, change.updated, settings),
-        )
-    )
-
-
-def _updated_rows(
-    log: Log, updated: Mapping[str, BitMap], settings: Settings
-) -> dict[str, dict[str, Any]]:
-    """What the change feed needs to pair old and new states of rows."""
-    vectors = _put_vectors(log, updated, settings)
-    return {UPDATED_ROWS: {path: asdict(v) for path, v in vectors.items()}} if vectors else {}
-
-
-def _has_vector(action: Action) -> bool:
-    return isinstance(action, AddFile) and action.deletion_vector is not None
-
-
-def changed_splits(
-    log: Log, deleted: Mapping[str, BitMap], table: Snapshot, settings: Settings
+def without_rows(
+    log: Log, files: pa.Table, deleted: Mapping[str, BitMap], settings: Settings
 ) -> list[Action]:
     """The splits that lose rows: out with the old entry, in with its deletion vector."""
-    found = table.files()
-    wanted = pc.is_in(found.column("path"), value_set=pa.array(list(deleted), pa.string()))
-    entries = {entry.path: entry for entry in to_adds(found.filter(wanted))}
+    wanted = pc.is_in(files.column("path"), value_set=pa.array(list(deleted), pa.string()))
+    entries = {entry.path: entry for entry in to_adds(files.filter(wanted))}
     missing = sorted(deleted.keys() - entries.keys())
     if missing:
         raise error("FILE_MISSING", path=missing[0])
-    actions: list[Action] = []
-    vectors: dict[str, BitMap] = {}
+    total: dict[str, BitMap] = {}
     for path, entry in entries.items():
-        bitmap = deleted[path]
-        if entry.deletion_vector is not None:
-            bitmap = bitmap | load_deletions(log.store, entry.deletion_vector)
-        actions.append(
-            RemoveFile(path=path, partition_values=entry.partition_values, size=entry.size)
-        )
-        if entry.num_records is None or len(bitmap) < entry.num_records:
-            vectors[path] = bitmap
-    actions += _with_vectors(log, entries, vectors, settings)
-    return actions
-
-
-def _with_vectors(
-    log: Log, entries: Mapping[str, AddFile], vectors: Mapping[str, BitMap], settings: Settings
-) -> list[AddFile]:
-    written = _put_vectors(log, vectors, settings)
-    # a split that came from a merge changed no data then, but does now
+        vector = entry.deletion_vector
+        known = BitMap() if vector is None else load_deletions(log.store, vector)
+        total[path] = known | deleted[path]
     return [
-        replace(entries[path], deletion_vector=vector, data_change=True)
-        for path, vector in written.items()
+        *(RemoveFile(e.path, None, True, e.partition_values, e.size) for e in entries.values()),  # noqa: FBT003
+        *with_vectors(log, entries, total, settings),
     ]
 
 
-def _put_vectors(
+def with_vectors(
+    log: Log, entries: Mapping[str, AddFile], vectors: Mapping[str, BitMap], settings: Settings
+) -> list[AddFile]:
+    """The entries without these rows; a split that loses all of them is left out."""
+    kept = {
+        path: bitmap
+        for path, bitmap in vectors.items()
+        if bitmap and not _is_whole(entries[path], bitmap)
+    }
+    written = put_vectors(log, kept, settings)
+    # a split that came from a merge changed no data then, but does now
+    changed = [
+        replace(entries[path], deletion_vector=vector, data_change=True)
+        for path, vector in written.items()
+    ]
+    return [*(entry for entry in entries.values() if not vectors.get(entry.path)), *changed]
+
+
+def _is_whole(entry: AddFile, bitmap: BitMap) -> bool:
+    return entry.num_records is not None and len(bitmap) >= entry.num_records
+
+
+def put_vectors(
     log: Log, vectors: Mapping[str, BitMap], settings: Settings
 ) -> dict[str, DeletionVector]:
     """Write bitmaps into index files."""
@@ -148,6 +108,7 @@ def _put_vectors(
         vectors.items(),
         lambda: f"index/index-{name}-{next(count)}",
         bitmap64=settings.get(keys.BITMAP64),
+        target_bytes=settings.get(keys.INDEX_FILE_TARGET_BYTES),
     )
     found: dict[str, DeletionVector] = {}
     for file in files:

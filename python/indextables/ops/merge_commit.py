@@ -93,6 +93,8 @@ def _transaction(
         [path for group in kept for path in group.merged],
         [_merged_file(group, before, now_ms) for group in kept],
         skips,
+        # what was joined in which order: a delete that comes later finds its rows by it
+        parameters={"sources": {group.output: list(group.merged) for group in kept}},
         metrics={"groups": len(kept), "sources": sum(len(group.merged) for group in kept)},
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from indextables.log.actions import AddFile, CommitInfo, Metadata, UnknownAction
+from indextables.log.actions import AddFile, CommitInfo, IndexFile, Metadata, UnknownAction
 from indextables.ops.log_files import INDEX_FOLDER
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def _add_snapshot(found: set[str], snapshot: Snapshot) -> None:
     for text in pc.unique(files["extra"].drop_null()).to_pylist():
         _add_index_names(found, text)
     _add_action(found, snapshot.metadata)
-    for action in snapshot.change.unknown:
+    kept: list[Action] = [*snapshot.hash_indexes, *snapshot.change.unknown]
+    for action in kept:
         _add_action(found, action)
 
 
@@ -56,6 +57,9 @@ def _add_action(found: set[str], action: Action) -> None:
         if action.deletion_vector is not None:
             found.add(action.deletion_vector.file)
         _add_index_names(found, action.extra)
+    elif isinstance(action, IndexFile):
+        if action.file is not None:
+            found.add(action.file)
     elif isinstance(action, Metadata):
         _add_index_names(found, dict(action.configuration))
     elif isinstance(action, CommitInfo):

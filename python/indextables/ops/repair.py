@@ -83,7 +83,11 @@ def _write_versions(place: Store, snapshot: Snapshot, files: list[AddFile]) -> N
     )
     first = codec.encode_actions([snapshot.protocol, metadata])
     place.put(names.version_file(0), first, if_absent=True)
-    place.put(names.version_file(1), codec.encode_actions(files), if_absent=True)
+    place.put(
+        names.version_file(1),
+        codec.encode_actions([*files, *snapshot.hash_indexes]),
+        if_absent=True,
+    )
 
 
 def _rebuild(path: str, context: Context) -> _Counts:

@@ -82,6 +82,7 @@ def _check_files(table: OpenTable, wanted: Snapshot, back: list[AddFile]) -> Non
     needed: Iterable[str] = {
         *(add.path for add in back),
         *(add.deletion_vector.file for add in back if add.deletion_vector is not None),
+        *(index.file for index in wanted.hash_indexes if index.file is not None),
     }
     with ThreadPoolExecutor(table.settings.get(keys.MAX_CONCURRENT_READS)) as pool:
         found = zip(needed, pool.map(table.store.head, needed), strict=True)

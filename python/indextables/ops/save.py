@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
 from indextables.config import write as keys
-from indextables.errors import ConflictError, error
-from indextables.log.actions import Metadata, RemoveFile, Txn
-from indextables.log.protocol import LEAN_SPLITS
+from indextables.errors import ConflictError, StorageError, error
+from indextables.log.actions import IndexFile, Metadata, RemoveFile, Txn
+from indextables.log.protocol import LEAN_SPLITS, PRIMARY_KEY
+from indextables.log.snapshot import without_paths
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import DataType, Field, Struct, render_schema
-from indextables.ops.change_rows import changed_splits
-from indextables.ops.write import WrittenSplit
+from indextables.ops.change_rows import without_rows
+from indextables.ops.commit_rows import note_updates, once_per_version
+from indextables.ops.hash_indexes import forget_hashes
+from indextables.ops.key_rows import KeyRows
+from indextables.ops.upsert import upsert
+from indextables.ops.write import WriteSpec, WrittenSplit
 from indextables.plan.fields import remember_fields
+from indextables.plan.keys import remember_key
 from indextables.plan.partitions import map_column
 from indextables.plan.schemas import check_duplicates, fit_schema
 
@@ -31,6 +38,9 @@ if TYPE_CHECKING:
 
 # how often an overwrite by condition looks again when others commit in between
 _ATTEMPTS = 10
+
+
+_log = logging.getLogger("indextables.write")
 
 
 @dataclass(frozen=True)
@@ -129,13 +139,19 @@ class Save:
     configuration: Mapping[str, str]
     condition: Condition | None = None
     txn: Txn | None = None
+    # how the splits were written: of a table with a primary key
+    keyed: WriteSpec | None = None
 
 
 def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
     """Make a save visible: one version, or two when the table has to be made first."""
-    features = frozenset({LEAN_SPLITS} if save.settings.get(keys.LAYOUT) == "lean" else ())
+    features = _features(save)
     if table is None:
-        configuration = {**save.configuration, **remember_fields(save.fields)}
+        configuration = {
+            **save.configuration,
+            **remember_fields(save.fields),
+            **remember_key(save.settings),
+        }
         table = log.create(save.schema, save.partition_columns, configuration, features).snapshot
     adds = tuple(split.to_add() for split in save.splits)
     rows = sum(split.num_records for split in save.splits)
@@ -145,6 +161,8 @@ def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
         "metrics": {"rows": rows, "splits": len(adds), "bytes": sum(s.size for s in save.splits)},
         "user_metadata": save.settings.get(keys.USER_METADATA),
     }
+    if save.keyed is not None:
+        return _commit_keyed(log, save, save.keyed, table, common)
     if save.overwrite == "none":
         actions: tuple[Action, ...] = (*_new_metadata(table, save), *adds)
         return log.commit(Transaction(Operation.APPEND, table.version, actions, **common))
@@ -158,8 +176,70 @@ def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
         return (*_new_metadata(newest, save), *_removes(newest, save), *adds)
 
-    operation = Operation.OVERWRITE if condition is None else Operation.REPLACE_WHERE
-    return log.commit(Transaction(operation, table.version, rebuild=rebuild, **common))
+    return log.commit(Transaction(_operation(save), table.version, rebuild=rebuild, **common))
+
+
+def _features(save: Save) -> frozenset[str]:
+    found = {LEAN_SPLITS} if save.settings.get(keys.LAYOUT) == "lean" else set()
+    return frozenset(found | ({PRIMARY_KEY} if save.keyed is not None else set()))
+
+
+def _operation(save: Save) -> Operation:
+    return Operation.OVERWRITE if save.condition is None else Operation.REPLACE_WHERE
+
+
+def _commit_keyed(
+    log: Log, save: Save, write: WriteSpec, table: Snapshot, common: Mapping[str, Any]
+) -> Committed:
+    """Rows replace those of the same key; after an overwrite, those it leaves."""
+    assert write.key is not None
+    new = KeyRows(log, write, save.splits, write.key)
+    condition = save.condition
+    if condition is not None:
+        condition.check_rows(log, table, save.splits)
+    noted: dict[str, Any] = {}
+
+    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+        rows, removes = {}, []
+        if condition is not None and not condition.whole_splits:
+            rows = condition.rows(log, newest)
+        elif save.overwrite != "none":
+            removes = _removes(newest, save)
+        files = without_paths(newest.files(), {remove.path for remove in removes})
+        # without rows left, keys may be given to buckets anew
+        known = newest.hash_indexes if files.num_rows or not removes else ()
+        made = upsert(new, files, known, rows)
+        noted.update(note_updates(log, made.updated, save.settings))
+        places = {action.place for action in made.actions if isinstance(action, IndexFile)}
+        forgotten = [
+            replace(index, file=None, size=None, row_count=None)
+            for index in newest.hash_indexes
+            if not known and index.place not in places
+        ]
+        return (*_new_metadata(newest, save), *removes, *made.actions, *forgotten)
+
+    operation = Operation.UPSERT if save.overwrite == "none" else _operation(save)
+    done = log.commit(
+        Transaction(
+            operation,
+            table.version,
+            rebuild=once_per_version(rebuild),
+            notes=lambda: noted,
+            **common,
+        )
+    )
+    discard_staged(log, save.splits)
+    return done
+
+
+def discard_staged(log: Log, splits: Iterable[WrittenSplit]) -> None:
+    """Delete the files of hashes that tasks left for the commit; PURGE finds what stays."""
+    staged = [split.hashes for split in splits if split.hashes is not None]
+    forget_hashes(log.store, staged)
+    try:
+        log.store.delete(staged)
+    except StorageError as failure:
+        _log.warning("could not delete %d files of hashes: %s", len(staged), failure)
 
 
 def _replace_rows(
@@ -168,7 +248,7 @@ def _replace_rows(
     """Take the rows of a condition out of the table as it is, until nobody comes in between."""
     adds, now = tuple(split.to_add() for split in save.splits), table
     for attempt in range(_ATTEMPTS):
-        gone = changed_splits(log, condition.rows(log, now), now, save.settings)
+        gone = without_rows(log, now.files(), condition.rows(log, now), save.settings)
         actions = (*_new_metadata(now, save), *gone, *adds)
         mine = Transaction(
             Operation.REPLACE_WHERE, now.version, actions, reads=lambda _: True, **common

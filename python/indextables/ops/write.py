@@ -9,7 +9,7 @@ import time
 import uuid
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from indextables.config.settings import Settings
+    from indextables.log.actions import IndexFile
+    from indextables.plan.keys import KeySpec
+
+
+# the partition values and the bucket of rows
+Place: TypeAlias = tuple[dict[str, str], int | None]
 
 _log = logging.getLogger("indextables.write")
 
@@ -45,6 +51,9 @@ class WriteSpec:
     partition_columns: tuple[str, ...]
     fields: tuple[Mapping[str, Any], ...]
     settings: Settings
+    # of a table with a primary key: the key, and where its keys are known to be
+    key: KeySpec | None = None
+    indexes: tuple[IndexFile, ...] = ()
 
     @cached_property
     def schema(self) -> Struct:
@@ -85,6 +94,11 @@ class WrittenSplit:
     modified_ms: int
     # rows that are new states of old ones, as a bitmap in base64
     updated: str | None = None
+    # with a primary key: the bucket (below 0: that of an assigner, to be chosen), the file of the
+    # hashes of its rows, in their order, and the task that wrote it
+    bucket: int | None = None
+    hashes: str | None = None
+    task: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The value a task sends to the driver."""
@@ -127,10 +141,19 @@ def sorted_by_partition(
 
 def write_batches(spec: WriteSpec, batches: Iterable[pa.RecordBatch]) -> list[WrittenSplit]:
     """Write the rows of a task. With partitions, rows of one partition come one after another."""
-    with SplitSink(spec) as sink:
+    with open_sink(spec) as sink:
         for batch in batches:
             sink.add_rows(batch)
     return sink.written
+
+
+def open_sink(spec: WriteSpec) -> SplitSink:
+    """Where the rows of a task go."""
+    if spec.key is None:
+        return SplitSink(spec)
+    from indextables.ops.keyed_write import KeyedSink
+
+    return KeyedSink(spec)
 
 
 @dataclass
@@ -140,7 +163,7 @@ class SplitSink:
     spec: WriteSpec
     written: list[WrittenSplit] = field(default_factory=list)
     _writer: SplitWriter | None = None
-    _values: dict[str, str] = field(default_factory=dict)
+    _place: Place = field(default_factory=lambda: ({}, None))
     _updated: BitMap = field(default_factory=BitMap)
 
     def __enter__(self) -> Self:
@@ -158,7 +181,8 @@ class SplitSink:
             self._writer.abort()
         try:
             store = open_store(self.spec.url, self.spec.settings)
-            store.delete([split.path for split in self.written])
+            paths = [path for s in self.written for path in (s.path, s.hashes) if path is not None]
+            store.delete(paths)
         except IndexTablesError:
             _log.warning("%d splits of a failed task are left to PURGE", len(self.written))
 
@@ -168,32 +192,38 @@ class SplitSink:
         `updated` tells the new states of old rows from rows that are wholly new.
         """
         start = 0
-        for values, run in _runs(self.spec, batch):
-            self._add(values, run, None if updated is None else updated.slice(start, run.num_rows))
+        for values, run in runs(self.spec, batch):
+            marks = None if updated is None else updated.slice(start, run.num_rows)
+            self.add_to((values, None), run, marks)
             start += run.num_rows
 
-    def _add(
-        self, values: dict[str, str], batch: pa.RecordBatch, updated: pa.BooleanArray | None
+    def add_to(
+        self, place: Place, batch: pa.RecordBatch, updated: pa.BooleanArray | None = None
     ) -> None:
+        """Add rows that belong to one partition, and bucket if the table has buckets."""
         writer = self._writer
-        if writer is not None and (values != self._values or not writer.accepts(batch)):
+        if writer is not None and (place != self._place or not writer.accepts(batch)):
             self._finish()
             writer = None
         if writer is None:
             spec = self.spec
             writer = SplitWriter(spec.split_schema, spec.fields, spec.engine_options)
-            self._writer, self._values = writer, values
+            self._writer, self._place = writer, place
         if updated is not None:
             rows = pc.add(pc.indices_nonzero(updated).cast(pa.uint32()), writer.rows)
             self._updated |= BitMap(rows.cast(pa.uint32()).to_numpy(zero_copy_only=False))
         writer.write(batch)
+        self._wrote(batch)
         if writer.estimated_bytes >= self.spec.settings.get(keys.MAX_SPLIT_BYTES):
             self._finish()
+
+    def _wrote(self, batch: pa.RecordBatch) -> None:
+        """Rows are in the split that is being written."""
 
     def _finish(self) -> None:
         if self._writer is None:
             return
-        spec, values = self.spec, self._values
+        spec, (values, _) = self.spec, self._place
         path = split_path(spec.partition_columns, values, str(uuid.uuid4()))
         info = self._writer.finish(native_store(spec.url, spec.store_options), path)
         self._writer = None
@@ -221,9 +251,7 @@ def _describe(spec: WriteSpec, values: dict[str, str], path: str, info: SplitInf
     )
 
 
-def _runs(
-    spec: WriteSpec, batch: pa.RecordBatch
-) -> Iterator[tuple[dict[str, str], pa.RecordBatch]]:
+def runs(spec: WriteSpec, batch: pa.RecordBatch) -> Iterator[tuple[dict[str, str], pa.RecordBatch]]:
     """Stretches of rows with the same partition values, without the partition columns."""
     if not batch.num_rows:
         return

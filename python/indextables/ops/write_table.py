@@ -9,10 +9,9 @@ import pyarrow as pa
 from indextables.config.settings import resolve
 from indextables.errors import TableNotFoundError
 from indextables.model.arrow import schema_from_arrow
-from indextables.model.types import render_schema
 from indextables.ops.save import Save, SavePlan, commit_save, plan_save
-from indextables.ops.write import WriteSpec, sorted_by_partition, write_batches
-from indextables.plan.fields import plan_fields
+from indextables.ops.write import sorted_by_partition, write_batches
+from indextables.ops.write_spec import spec_of_write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,19 +34,12 @@ def run_write_table(
     )
     if plan.action == "none":
         return None
-    url, store_options = log.store.native()
-    columns = plan.partition_columns
-    spec = WriteSpec(
-        url=url,
-        store_options=store_options,
-        schema_json=render_schema(plan.schema),
-        partition_columns=columns,
-        fields=tuple(plan_fields(plan.schema, settings, columns, known)),
-        settings=settings,
-    )
+    columns, overwrite = plan.partition_columns, _OVERWRITES[plan.action]
+    spec = spec_of_write(log, table, plan.schema, columns, settings, overwrite=overwrite)
     rows = _complete(data, plan)
     splits = write_batches(spec, sorted_by_partition(spec, rows.to_batches()))
-    save = Save(_OVERWRITES[plan.action], plan.schema, columns, spec.fields, splits, settings, {})
+    keyed = spec if spec.key is not None else None
+    save = Save(overwrite, plan.schema, columns, spec.fields, splits, settings, {}, keyed=keyed)
     return commit_save(log, save, table)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from indextables.config import indexing, log, rows
+from indextables.config import indexing, log
 from indextables.errors import error
 from indextables.expr.values import kind_of
 from indextables.plan.columns import INDEXING_KEY
+from indextables.plan.keys import check_key_fields, plan_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,10 +48,6 @@ def plan_fields(
     On an append `configuration` is the table's: what it remembers holds, and an option that says
     something else is an error.
     """
-    key = settings.get(rows.PRIMARY_KEY)
-    if key:
-        # rows of the same key would pile up unnoticed
-        raise error("PRIMARY_KEY_UNSUPPORTED", columns=", ".join(key))
     _check_names(schema, settings, partition_columns)
     remembered = json.loads((configuration or {}).get(INDEXING_KEY, "{}"))
     with_stats = _stats_columns(schema, settings, partition_columns)
@@ -64,6 +61,9 @@ def plan_fields(
             _check_same(field, planned, known, settings)
             planned |= known
         fields.append({"name": field.name, **planned, "stats": field.name in with_stats})
+    key = plan_key(schema, partition_columns, settings)
+    if key is not None:
+        check_key_fields(key, fields)
     return fields
 
 

@@ -6,7 +6,7 @@ may it be false? NOT swaps them, so any depth of logic is sound. The unknown cou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -52,6 +52,10 @@ class PruneCounters:
     pruned_by_partition: int
     pruned_by_stats: int
     kept: int
+
+    def narrowed_to(self, kept: int) -> PruneCounters:
+        """The counters when what the log says of keys left out some more."""
+        return replace(self, pruned_by_stats=self.pruned_by_stats + self.kept - kept, kept=kept)
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,17 @@ from pyroaring import BitMap
 from indextables.config import read as keys
 from indextables.expr.predicate import parse_predicate
 from indextables.log.transaction import Operation
-from indextables.ops.change_rows import OPERATIONS, RowChange, commit_rows, joined, positions
+from indextables.ops.change_rows import OPERATIONS, joined, positions
+from indextables.ops.commit_rows import RowChange, commit_rows
 from indextables.ops.read import DOC, PSEUDO, SPLIT, read_table
+from indextables.ops.save import discard_staged
 from indextables.plan.filters import plan_filters
 from indextables.spark import scan
 from indextables.spark.request import Request
 from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
-    from indextables.ops.write import WrittenSplit
+    from indextables.ops.write import WriteSpec, WrittenSplit
 
 _ROW_ID = [
     {"name": name, "type": kind, "nullable": True, "metadata": {}}
@@ -50,7 +52,7 @@ def delete(request: Request) -> dict[str, Any]:
     return {"deleted": sum(len(b) for b in deleted.values()), "version": done.version}
 
 
-def commit(request: Request, splits: list[WrittenSplit]) -> dict[str, Any]:
+def commit(request: Request, splits: list[WrittenSplit], write: WriteSpec) -> dict[str, Any]:
     """Commit what the tasks of a row-level command found and wrote."""
     table = open_table(request)
     reports = [message for message in request.body["messages"] if message]
@@ -64,8 +66,9 @@ def commit(request: Request, splits: list[WrittenSplit]) -> dict[str, Any]:
     command = request.body["command"]
     # in an update every row is one that changed: nothing to tell apart
     apart = updated if command == "MERGE" else {}
-    change = RowChange(OPERATIONS[command], deleted, splits, apart)
+    change = RowChange(OPERATIONS[command], deleted, splits, write, apart)
     done = commit_rows(table.log, change, table.snapshot, table.settings)
+    discard_staged(table.log, splits)
     return {"version": done.version}
 
 

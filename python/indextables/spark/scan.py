@@ -15,6 +15,7 @@ from indextables.config import read as keys
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate
 from indextables.ops import skipping_stats
+from indextables.ops.key_pruning import prune_by_key
 from indextables.ops.opened import OpenTable
 from indextables.ops.read import (
     SNIPPET,
@@ -251,6 +252,8 @@ def _make_scan(
 
     files = snapshot.files(keep if names and (body.get("predicates") or runtime) else None)
     files, counters = prune_splits(files, pruning, snapshot.schema, names, table.columns)
+    files = prune_by_key(files, pruning, snapshot, table.store, table.settings)
+    counters = counters.narrowed_to(files.num_rows)
     skipping_stats.record(counters)
     queries, query_of = split_queries(filters, files, table.columns)
     order, limit = body.get("order"), body.get("limit")

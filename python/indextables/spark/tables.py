@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from indextables.config import rows
 from indextables.config.option import PREFIX
+from indextables.config.settings import resolve
 from indextables.errors import error
 from indextables.expr.predicate import read_type
+from indextables.log.protocol import PRIMARY_KEY, raised
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Struct, render_schema
 from indextables.ops.save import add_column
 from indextables.plan.fields import plan_fields, remember_fields
+from indextables.plan.keys import check_same_key, plan_key, remember_key
 from indextables.plan.partitions import partition_arrays
 from indextables.spark import changes
 from indextables.spark.shipping import to_stream
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
+_BARE = {option.key for option in rows.OPTIONS}
 _ABSENT = {"exists": False, "partition_by": []}
 
 
@@ -57,7 +62,11 @@ def require(request: Request) -> dict[str, Any]:
 def properties_of(request: Request) -> dict[str, str]:
     """Table properties worth remembering: our keys, as a catalog hands them over."""
     given: Mapping[str, str] = request.body.get("properties") or {}
-    return {key: value for key, value in given.items() if key.lower().startswith(PREFIX)}
+    return {
+        key: value
+        for key, value in given.items()
+        if key.lower().startswith(PREFIX) or key.lower() in _BARE
+    }
 
 
 def create(request: Request) -> dict[str, Any]:
@@ -66,8 +75,14 @@ def create(request: Request) -> dict[str, Any]:
         raise error("TABLE_EXISTS", path=request.path)
     schema, columns = request.schema("table_schema"), tuple(request.body["partition_by"])
     fields = plan_fields(schema, request.settings, columns)
-    configuration = {**properties_of(request), **remember_fields(fields)}
-    done = log_of(request).create(schema, columns, configuration)
+    key = plan_key(schema, columns, request.settings)
+    configuration = {
+        **properties_of(request),
+        **remember_fields(fields),
+        **remember_key(request.settings),
+    }
+    features = frozenset({PRIMARY_KEY} if key is not None else ())
+    done = log_of(request).create(schema, columns, configuration, features)
     return {"version": done.version}
 
 
@@ -89,7 +104,12 @@ def alter(request: Request) -> dict[str, Any]:
         metadata = replace(
             newest.metadata, schema_string=render_schema(schema), configuration=configuration
         )
-        return (metadata,)
+        settings = resolve(table=configuration)
+        if newest.num_files:
+            check_same_key(settings, newest.metadata.configuration)
+        if plan_key(schema, newest.partition_columns, settings) is None:
+            return (metadata,)
+        return (metadata, raised(newest.protocol, {PRIMARY_KEY}))
 
     done = table.log.commit(
         Transaction(Operation.CHANGE_METADATA, table.snapshot.version, rebuild=rebuild)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from indextables.config import write as keys
 from indextables.errors import StorageError, error
 from indextables.log.actions import Txn
-from indextables.model.types import Struct, render_schema
+from indextables.model.types import Struct
 from indextables.ops.after_write import maintain_after_write
 from indextables.ops.condition import Condition
 from indextables.ops.opened import OpenTable
 from indextables.ops.save import Save, commit_save, plan_save
 from indextables.ops.write import WriteSpec, WrittenSplit
-from indextables.plan.fields import plan_fields
+from indextables.ops.write_spec import spec_of_write
 from indextables.spark import rows
 from indextables.spark.filtering import filters_of
 from indextables.spark.request import Request
@@ -68,7 +68,7 @@ def begin(request: Request) -> Answer:
 def commit(request: Request) -> dict[str, Any]:
     """Make what the tasks wrote part of the table."""
     if "command" in request.body:
-        return rows.commit(request, _written(request))
+        return rows.commit(request, _written(request), spec_of(request))
     table = find_table(request)
     spec = _spec(request, table)
     save = Save(
@@ -81,6 +81,7 @@ def commit(request: Request) -> dict[str, Any]:
         configuration=properties_of(request) if "provider" in request.options else {},
         condition=_condition(request, table),
         txn=_txn(request),
+        keyed=spec if spec.key is not None else None,
     )
     log = log_of(request)
     done = commit_save(log, save, None if table is None else table.snapshot)
@@ -95,10 +96,12 @@ def commit(request: Request) -> dict[str, Any]:
 
 def abort(request: Request) -> dict[str, Any]:
     """Remove what the tasks of a failed write left behind, unless it was committed after all."""
-    written = {split.path for split in _written(request)}
+    splits = _written(request)
+    written = {split.path for split in splits}
     table = find_table(request)
     if table is not None:
         written -= set(table.snapshot.files().column("path").to_pylist())
+    written |= {split.hashes for split in splits if split.hashes is not None}
     if written:
         try:
             log_of(request).store.delete(sorted(written))
@@ -125,17 +128,11 @@ def spec_of(request: Request) -> WriteSpec:
 
 def _spec(request: Request, table: OpenTable | None) -> WriteSpec:
     schema, partitions = _shape(request, table)
-    configuration = {} if table is None else table.snapshot.metadata.configuration
-    settings = request.settings_for(configuration)
-    url, options = log_of(request).store.native()
-    return WriteSpec(
-        url=url,
-        store_options=options,
-        schema_json=render_schema(schema),
-        partition_columns=partitions,
-        fields=tuple(plan_fields(schema, settings, partitions, configuration)),
-        settings=settings,
-    )
+    snapshot = None if table is None else table.snapshot
+    settings = request.settings_for({} if snapshot is None else snapshot.metadata.configuration)
+    overwrite = request.body.get("overwrite", "none")
+    log = log_of(request)
+    return spec_of_write(log, snapshot, schema, partitions, settings, overwrite=overwrite)
 
 
 def _shape(request: Request, table: OpenTable | None) -> tuple[Struct, tuple[str, ...]]:
@@ -149,7 +146,11 @@ def _shape(request: Request, table: OpenTable | None) -> tuple[Struct, tuple[str
 
 def _written(request: Request) -> list[WrittenSplit]:
     reports = [message for message in request.body["messages"] if message]
-    return [WrittenSplit(**split) for report in reports for split in report["splits"]]
+    return [
+        WrittenSplit(**{**split, "task": task})
+        for task, report in enumerate(reports)
+        for split in report["splits"]
+    ]
 
 
 def _condition(request: Request, table: OpenTable | None) -> Condition | None:

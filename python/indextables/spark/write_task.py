@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from indextables.ops.change_rows import split_delta
-from indextables.ops.write import SplitSink, WriteSpec, WrittenSplit, write_batches
+from indextables.ops.write import WriteSpec, WrittenSplit, open_sink, write_batches
 from indextables.spark.compat import acknowledge_at_once, settle
 from indextables.spark.shipping import pickled
 
@@ -31,7 +31,7 @@ class RowTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One batch with the report."""
         acknowledge_at_once()
-        with SplitSink(self.spec) as sink:
+        with open_sink(self.spec) as sink:
             deleted, updated = split_delta(batches, sink.add_rows)
         yield _report(sink.written, deleted=_texts(deleted), updated=_texts(updated))
         settle()

@@ -1,0 +1,73 @@
+"""The hash index of a partition in memory: which buckets may hold a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from indextables.index.buckets import BucketAssigner
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class BucketMap:
+    """Key hashes in order, each with its bucket (6 bytes a key).
+
+    A hash may be in several buckets: two writers may have met it at the same time, each with a key
+    of its own or the same. So a key is looked for in all of them.
+    """
+
+    hashes: NDArray[np.int32]
+    buckets: NDArray[np.int16]
+    counts: Mapping[int, int]
+
+    @classmethod
+    def of(cls, index: Mapping[int, NDArray[np.int32]]) -> BucketMap:
+        """From the hash index files of a partition, by bucket."""
+        if not index:
+            return cls(np.empty(0, np.int32), np.empty(0, np.int16), {})
+        numbers = sorted(index)
+        hashes = np.concatenate([index[number] for number in numbers])
+        sizes = [len(index[number]) for number in numbers]
+        buckets = np.repeat(np.array(numbers, dtype=np.int16), sizes)
+        if len(numbers) == 1 and bool(np.all(hashes[:-1] <= hashes[1:])):
+            return cls(hashes, buckets, {numbers[0]: sizes[0]})
+        order = np.argsort(hashes, kind="stable")
+        return cls(hashes[order], buckets[order], dict(zip(numbers, sizes, strict=True)))
+
+    def first(self, hashes: NDArray[np.int32]) -> NDArray[np.int16]:
+        """The bucket that keeps each hash, or UNKNOWN."""
+        if not len(self.hashes):
+            return np.full(len(hashes), UNKNOWN, dtype=np.int16)
+        found = np.searchsorted(self.hashes, hashes)
+        found[found == len(self.hashes)] = 0
+        return np.where(self.hashes[found] == hashes, self.buckets[found], np.int16(UNKNOWN))
+
+    def every(self, hashes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
+        """All pairs of a given hash's place and a bucket that has it."""
+        low = np.searchsorted(self.hashes, hashes, side="left")
+        count = np.searchsorted(self.hashes, hashes, side="right") - low
+        places = np.repeat(np.arange(len(hashes), dtype=np.int64), count)
+        within = np.arange(len(places)) - np.repeat(np.cumsum(count) - count, count)
+        return places, self.buckets[np.repeat(low, count) + within]
+
+
+def place_split(
+    counts: Mapping[int, int], assigner: int, *, assigners: int, target: int, most: int
+) -> int:
+    """The bucket for a split of keys that no bucket knows, by the rule for single keys.
+
+    A bucket takes whole splits, so it may end above the target by less than one of them.
+    """
+    own = {b: n for b, n in counts.items() if b % assigners == assigner % assigners}
+    rule = BucketAssigner(target, most, assigners, assigner, counts=own)
+    found = rule.open_bucket()
+    return min(own, key=lambda bucket: (own[bucket], bucket)) if found is None else found

@@ -1,0 +1,78 @@
+"""Hash index files of a table, read and kept: their names never come back with other content."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from typing import TYPE_CHECKING
+
+from indextables.index import hash_index
+from indextables.index.bucket_map import BucketMap
+from indextables.storage import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from indextables.config.settings import Settings
+    from indextables.log.actions import IndexFile
+    from indextables.storage import Store
+
+Partition = tuple[tuple[str, str], ...]
+_KEPT_BYTES = 256 << 20
+_KEPT_MAPS = 4
+_maps: OrderedDict[tuple[str | None, ...], dict[Partition, BucketMap]] = OrderedDict()
+_kept: OrderedDict[tuple[str, str], NDArray[np.int32]] = OrderedDict()
+
+
+def load_maps(
+    url: str, settings: Settings, indexes: Iterable[IndexFile]
+) -> dict[Partition, BucketMap]:
+    """The hash indexes of partitions, for a task that knows only where the table is."""
+    wanted = list(indexes)
+    return maps_of(open_store(url, settings), wanted) if wanted else {}
+
+
+def maps_of(store: Store, indexes: Iterable[IndexFile]) -> dict[Partition, BucketMap]:
+    """The hash indexes of partitions, ready to be asked; the last ones are kept."""
+    wanted = list(indexes)
+    key = (store.url, *(index.file for index in wanted))
+    found = _maps.get(key)
+    if found is None:
+        hashes = hashes_of(store, wanted)
+        found = {part: BucketMap.of(index) for part, index in hashes.items()}
+        _maps[key] = found
+        if len(_maps) > _KEPT_MAPS:
+            _maps.popitem(last=False)
+    return found
+
+
+def hashes_of(
+    store: Store, indexes: Iterable[IndexFile]
+) -> dict[Partition, dict[int, NDArray[np.int32]]]:
+    """The hashes by partition and bucket."""
+    found: dict[Partition, dict[int, NDArray[np.int32]]] = defaultdict(dict)
+    for index in indexes:
+        if index.file is not None:
+            partition = tuple(sorted(index.partition_values.items()))
+            found[partition][index.bucket] = load_hashes(store, index.file, index.row_count)
+    return found
+
+
+def load_hashes(store: Store, file: str, count: int | None = None) -> NDArray[np.int32]:
+    """The hashes of one file."""
+    key = (store.url, file)
+    found = _kept.get(key)
+    if found is None:
+        found = hash_index.decode(store.get(file), count, file)
+        _kept[key] = found
+        while len(_kept) > 1 and sum(each.nbytes for each in _kept.values()) > _KEPT_BYTES:
+            _kept.popitem(last=False)
+    return found
+
+
+def forget_hashes(store: Store, files: Mapping[str, object] | Iterable[str]) -> None:
+    """Let go of files that are deleted."""
+    for file in files:
+        _kept.pop((store.url, file), None)

@@ -1,0 +1,126 @@
+"""The primary key of a table: what its properties ask for, checked against its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from indextables.config import rows
+from indextables.errors import error
+from indextables.expr.values import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from indextables.config.option import Option
+    from indextables.config.settings import Settings
+    from indextables.model.types import Struct
+
+# values that are equal look the same in bytes: not so -0.0 and 0.0
+_KEY_KINDS = frozenset(
+    {"boolean", "byte", "short", "integer", "long", "string", "binary", "date", "timestamp"}
+    | {"timestamp_ntz", "decimal"}
+)
+_KEY_ROLES = ("string", "auto")
+
+
+@dataclass(frozen=True)
+class KeySpec:
+    """How rows of the same key become one.
+
+    `inside` is the key without partition columns: what is hashed, and what is in splits.
+    """
+
+    columns: tuple[str, ...]
+    inside: tuple[str, ...]
+    sequence: tuple[str, ...] = ()
+    engine: str = "deduplicate"
+    rowkind: str | None = None
+    ignore_delete: bool = False
+    # whether a key names its partition; if not, its row may be in any
+    in_partition: bool = True
+    target_rows: int = 2_000_000
+    max_buckets: int = -1
+    assigners: int = 1
+
+
+def plan_key(
+    schema: Struct, partition_columns: Sequence[str], settings: Settings
+) -> KeySpec | None:
+    """The key the settings ask for, or None when the table has none."""
+    columns = _named(schema, rows.PRIMARY_KEY, settings)
+    if not columns:
+        return None
+    for name in columns:
+        field = schema.get(name)
+        assert field is not None, name
+        if kind_of(field.type) not in _KEY_KINDS:
+            raise error("KEY_TYPE", type=str(field.type.to_json()))
+    inside = tuple(name for name in columns if name not in partition_columns)
+    if not inside:
+        raise error("PRIMARY_KEY_PARTITIONS", columns=", ".join(columns))
+    kind = settings.get(rows.ROWKIND_FIELD)
+    given = (settings.get(rows.INITIAL_BUCKETS), settings.get(rows.ASSIGNER_PARALLELISM))
+    return KeySpec(
+        columns=columns,
+        inside=inside,
+        sequence=_named(schema, rows.SEQUENCE_FIELD, settings),
+        engine=settings.get(rows.MERGE_ENGINE),
+        rowkind=_found(schema, (kind,), rows.ROWKIND_FIELD.key)[0] if kind else None,
+        ignore_delete=settings.get(rows.IGNORE_DELETE),
+        in_partition=set(partition_columns) <= set(columns),
+        target_rows=settings.get(rows.TARGET_ROW_NUM),
+        max_buckets=settings.get(rows.MAX_BUCKETS),
+        assigners=min((n for n in given if n is not None), default=1),
+    )
+
+
+def _named(schema: Struct, option: Option[tuple[str, ...]], settings: Settings) -> tuple[str, ...]:
+    given = settings.get(option)
+    return _found(schema, given, option.key)
+
+
+def _found(schema: Struct, names: Sequence[str], key: str) -> tuple[str, ...]:
+    """Columns as the schema spells them."""
+    by_name = {name.lower(): name for name in schema.names}
+    for name in names:
+        if name.lower() not in by_name:
+            raise error(
+                "KEY_COLUMN_UNKNOWN", key=key, column=name, available=", ".join(schema.names)
+            )
+    return tuple(dict.fromkeys(by_name[name.lower()] for name in names))
+
+
+def check_key_fields(spec: KeySpec, fields: Sequence[Mapping[str, Any]]) -> None:
+    """Key columns must be found by their value: indexed as they are."""
+    by_name = {field["name"]: field for field in fields}
+    for name in spec.inside:
+        field = by_name[name]
+        if field["role"] not in _KEY_ROLES or not field["indexed"]:
+            raise error("PRIMARY_KEY_INDEXING", column=name)
+
+
+def check_same_key(settings: Settings, configuration: Mapping[str, str]) -> None:
+    """A table's key never changes: rows were written by it."""
+    given = settings.get(rows.PRIMARY_KEY)
+    wanted = {name.lower() for name in given}
+    text = configuration.get(rows.PRIMARY_KEY.key, "")
+    existing = {name.strip().lower() for name in text.split(",") if name.strip()}
+    if wanted != existing:
+        asked = ", ".join(given) or "none"
+        raise error("PRIMARY_KEY_CHANGED", given=asked, existing=text or "none")
+
+
+def remember_key(settings: Settings) -> dict[str, str]:
+    """What a table's configuration keeps of the keys of row-level changes."""
+    return {
+        option.key: _text(settings.get(option))
+        for option in rows.OPTIONS
+        if settings.is_set(option) and settings.get(option) is not None
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
