@@ -56,20 +56,22 @@ def show(
     if as_json:
         print(json.dumps(rows, default=plain, ensure_ascii=False, indent=2))
         return
-    flat = [flattened(row) for row in rows]
+    # metrics of a command stand beside its columns; rows of a table are shown as they are
+    flat = [flattened(row) for row in rows] if columns is None else rows
     if upright and len(flat) == 1:
         table = Table(show_header=False)
         for name, value in flat[0].items():
             table.add_row(f"[bold]{escape(name)}", escape(text(value)))
         console().print(table)
         return
-    names = list(columns or (flat[0] if flat else answer.column_names))
+    names = list(columns or dict.fromkeys(name for row in flat for name in row))
+    names = names or answer.column_names
     table = Table(caption=_count(len(rows)), caption_justify="left")
     for name in names:
-        numeric = all(isinstance(row[name], int | float | None) for row in flat)
+        numeric = all(isinstance(row.get(name), int | float | None) for row in flat)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in flat:
-        table.add_row(*(escape(text(row[name])) for name in names))
+        table.add_row(*(escape(text(row.get(name))) for name in names))
     console().print(table)
 
 

@@ -86,6 +86,8 @@ class ReadSpec:
     def engine_schema(self) -> pa.Schema:
         """What the engine delivers; what is the same for a whole split is put in afterwards."""
         outside = {SPLIT, *self.partition_columns, *self.given}
+        if self.snippet is None:
+            outside.add(SNIPPET)  # no text column to cut one from
         inside = [f for f in self.output if f.name not in outside]
         return pa.schema(inside or [pa.field(DOC, pa.int64())])
 
@@ -194,6 +196,8 @@ def search_split(
     query = spec.queries[source.query]
     found = split.search(query, spec.engine_schema, **spec.engine_options)
     whole = {**constants(spec, source), SPLIT: pa.scalar(source.path, pa.string()), **given}
+    if spec.snippet is None:
+        whole[SNIPPET] = pa.scalar(None, pa.string())
     same = spec.engine_schema.names == spec.output.names
     for batch in found:
         yield batch if same else _complete(spec.output, batch, whole)

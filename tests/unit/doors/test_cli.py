@@ -44,6 +44,15 @@ def rows(text: str) -> list[dict]:
     return json.loads(text)
 
 
+def test_structs_of_rows_are_shown_whole(run, tmp_path):
+    path = str(tmp_path / "nested")
+    people = pa.array([{"name": "Ann"}, None], pa.struct([("name", pa.string())]))
+    indextables.write(pa.table({"id": [1, 2], "state": ["up", "up"], "who": people}), path)
+    code, out, _ = run("search", path, "state:up")
+    assert code == 0
+    assert '{"name": "Ann"}' in out
+
+
 def test_version_is_printed(run):
     assert run("--version") == (0, f"{indextables.__version__}\n", "")
 

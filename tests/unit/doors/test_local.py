@@ -55,6 +55,12 @@ def test_search_returns_the_best_rows_first(logs: Path):
     assert all("error" in text for text in found["message"].to_pylist())
 
 
+def test_search_without_a_text_column_has_no_snippets(table_path):
+    indextables.write(pa.table({"id": [1], "state": ["up"]}), table_path)
+    found = indextables.open(table_path).search("state:up")
+    assert found.select(["id", "_snippet"]).to_pylist() == [{"id": 1, "_snippet": None}]
+
+
 def test_open_says_when_there_is_no_table(tmp_path: Path):
     with pytest.raises(TableNotFoundError, match="TABLE_NOT_FOUND"):
         indextables.open(str(tmp_path))
