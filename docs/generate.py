@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from pathlib import Path
@@ -234,7 +235,92 @@ def _flag(option: Any) -> str:
     return names if option.is_flag else f"{names} {option.metavar or option.name.upper()}"
 
 
-PAGES = {"cli.md": cli, "configuration.md": configuration, "errors.md": errors, "sql.md": sql}
+_PYTHON = """\
+`indextables` is used with a Spark session, or without Spark for looking into tables, searching and writing them from plain Python.
+
+## With Spark
+
+```python
+import indextables
+from indextables import IndexTable
+from indextables.spark.functions import indexquery
+from pyspark.sql import SparkSession
+
+spark = indextables.configure(SparkSession.builder).getOrCreate()
+rows = [(1, "timeout of payment"), (2, "cart opened"), (3, "a timeout, again")]
+frame = spark.createDataFrame(rows, "id long, message string")
+frame.write.format("indextables").option("indexing.typemap.message", "text").save("/tmp/python-api")
+
+table = IndexTable.forPath(spark, "/tmp/python-api")
+table.search("timeout", ["id"], limit=2).show()
+assert table.toDF().where(indexquery("message", "timeout AND NOT payment")).count() == 1
+table.history().select("version", "operation").show()
+```
+
+## Without Spark
+
+```python
+import indextables
+import pyarrow as pa
+
+more = pa.table({"id": [4], "message": ["the cart timed out"]})
+indextables.write(more, "/tmp/python-api")
+table = indextables.open("/tmp/python-api")
+assert table.num_rows == 4
+best = table.search("cart", ["id", "message"], limit=1)
+print(best.to_pandas())
+assert table.scan(["id"], where="id > 2").num_rows == 2
+```
+
+What comes out is Arrow: `.to_pandas()`, `polars.from_arrow(...)` and DuckDB take it as it is.""".splitlines()
+
+_PACKAGE = HERE.parent / "python" / "indextables"
+_API = (
+    ("indextables", "local.py", None, ("open", "write")),
+    ("indextables", "spark/session.py", None, ("configure", "spark_conf")),
+    ("indextables.spark.functions", "spark/functions.py", None, ()),
+    ("Table, from indextables.open", "local.py", "Table", ()),
+    ("IndexTable", "table.py", "IndexTable", ()),
+)
+
+
+def python() -> str:
+    """The page of the Python API, read from the source: nothing is imported for it."""
+    written = "<!-- written by docs/generate.py from the docstrings; edit there -->"
+    lines = ["# Python", "", written, "", *_PYTHON]
+    for title, file, owner, names in _API:
+        tree = ast.parse((_PACKAGE / file).read_text(encoding="utf-8"))
+        body = tree.body
+        if owner is not None:
+            found = next(n for n in body if isinstance(n, ast.ClassDef) and n.name == owner)
+            body = found.body
+        head = f"## {title}"
+        lines += ["", head] if head not in lines else []
+        for node in body:
+            shown = isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+            if shown and (not names or node.name in names):
+                lines += _function(node)
+    return "\n".join(lines) + "\n"
+
+
+def _function(node: ast.FunctionDef) -> list[str]:
+    marks = {ast.unparse(mark) for mark in node.decorator_list}
+    given = ast.unparse(node.args).replace("self, ", "").replace("cls, ", "")
+    signature = f"{node.name}({'' if given in ('self', 'cls') else given})"
+    if marks & {"property", "cached_property"}:
+        signature = node.name
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    text = (ast.get_docstring(node) or "").split("\n>>>")[0].strip()
+    return ["", f"### {node.name}", "", "```text", signature + returns, "```", "", text]
+
+
+PAGES = {
+    "cli.md": cli,
+    "configuration.md": configuration,
+    "errors.md": errors,
+    "python.md": python,
+    "sql.md": sql,
+}
 
 
 def main(arguments: list[str]) -> int:
