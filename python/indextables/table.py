@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from indextables.errors import TableExistsError, TableNotFoundError, error
+from indextables.spark.failures import as_ours
 from indextables.spark.functions import indexqueryall
 from indextables.spark.merge_builder import MergeBuilder, delete_text, update_text
 
@@ -56,12 +57,11 @@ class IndexTable:
         return cls(spark, location, name)
 
     @classmethod
-    def isIndexTable(cls, spark: SparkSession, path: str) -> bool:  # noqa: ARG003, N802
-        """Whether there is a table in this folder."""
-        from indextables.local import open as open_local
-
+    def isIndexTable(cls, spark: SparkSession, path: str) -> bool:  # noqa: N802
+        """Whether there is a table in this folder, as the session sees it."""
         try:
-            open_local(path)
+            with as_ours():
+                spark.sql(f"DESCRIBE INDEXTABLES HISTORY {_quoted(path)} LIMIT 1").collect()
         except TableNotFoundError:
             return False
         return True
