@@ -12,7 +12,7 @@ from rich.table import Table
 
 import benches
 
-NOT_BENCHES = {"__main__", "report", "corpus", "corpus_log"}
+NOT_BENCHES = {"__main__", "report", "corpus", "corpus_log", "corpus_versions"}
 
 
 def names() -> list[str]:

@@ -25,6 +25,22 @@ class Cleaned:
         return (*self.versions, *self.checkpoints, *self.states, *self.manifests)
 
 
+def is_due(reader: Reader, policy: Policy, now_ms: int) -> bool:
+    """Whether anything may have outlived its time, by the ages of the oldest files alone.
+
+    Cleaning looks at every file of the log, which is too much to do with every checkpoint.
+    """
+    listing = reader.listing()
+    oldest = [
+        (names.version_file(version), policy.log_hours) for version in listing.versions[:1]
+    ] + [(names.state_file(version), policy.state_hours) for version in listing.states[:1]]
+    for path, hours in oldest:
+        found = reader.store.head(path)
+        if found is None or found.modified_ms <= now_ms - hours * retention.HOUR_MS:
+            return True
+    return False
+
+
 def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False) -> Cleaned:
     """Delete what is expired: version files, checkpoints, states, then manifests nobody lists.
 

@@ -14,7 +14,7 @@ from indextables.errors import IndexTablesError, StorageError, TableNotFoundErro
 from indextables.log import compaction, names, protocol
 from indextables.log.actions import Metadata, Protocol
 from indextables.log.checkpoints import Checkpoint, CheckpointWriter
-from indextables.log.cleaning import Cleaned, clean
+from indextables.log.cleaning import Cleaned, clean, is_due
 from indextables.log.clock import Clock
 from indextables.log.committing import Committer
 from indextables.log.history import HistoryEntry, history, version_at
@@ -114,7 +114,9 @@ class Log:
             return
         try:
             self.checkpoint(compact=reason, snapshot=snapshot)
-            self.clean()
+            policy = Policy.of(settings)
+            if is_due(self.reader, policy, self.clock.now_ms()):
+                self.clean(policy)
         except IndexTablesError as cause:
             _log.warning("no checkpoint of version %d: %s", snapshot.version, cause)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from indextables.config import log as keys
 from indextables.config.settings import Settings
 
-_HOUR_MS = 3_600_000
+HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Policy:
     def of(cls, settings: Settings) -> Policy:
         """The policy of these settings."""
         millis = settings.get(keys.LOG_RETENTION_MS)
-        hours = settings.get(keys.LOG_RETENTION_HOURS) if millis is None else millis / _HOUR_MS
+        hours = settings.get(keys.LOG_RETENTION_HOURS) if millis is None else millis / HOUR_MS
         return cls(
             hours,
             settings.get(keys.STATE_RETENTION_HOURS),
@@ -62,10 +62,10 @@ def expired(files: LogFiles, policy: Policy, now_ms: int) -> Expired:
     if not bases:
         return Expired()
     newest = max(*bases, *files.versions, bases[0])
-    too_old = now_ms - policy.log_hours * _HOUR_MS
+    too_old = now_ms - policy.log_hours * HOUR_MS
     kept_bases = {bases[-1], *sorted(files.states)[-policy.state_versions :]}
     kept_bases |= {files.pointer} if files.pointer in bases else set()
-    state_limit = now_ms - policy.state_hours * _HOUR_MS
+    state_limit = now_ms - policy.state_hours * HOUR_MS
     kept_bases |= {v for v, changed in files.states.items() if changed > state_limit}
     gone: set[int] = set()
     for segment in _segments(sorted(files.versions)):
@@ -106,7 +106,7 @@ def orphans(
     manifests: Mapping[str, int], referenced: set[str], policy: Policy, now_ms: int
 ) -> list[str]:
     """Manifests (path -> time of change) that no state lists and that no writer is about to."""
-    limit = now_ms - policy.manifest_hours * _HOUR_MS
+    limit = now_ms - policy.manifest_hours * HOUR_MS
     return sorted(
         path for path, changed in manifests.items() if path not in referenced and changed <= limit
     )

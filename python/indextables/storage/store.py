@@ -211,7 +211,7 @@ class Store:
         """
         folder = folder.strip("/")
         if not self.is_remote:
-            return [name for name in self._children_here(folder) if after < name < until]
+            return sorted(name for name in self._children_here(folder) if after < name < until)
         names: dict[str, None] = {}
         # `~` sorts after every name we write, so the folder `after` itself is passed by
         for meta in self.list(folder, f"{folder}/{after}/~" if after else None):
@@ -227,6 +227,14 @@ class Store:
         if backend is None:
             return []
         self.counters.add("list")
+        if isinstance(backend, LocalStore):
+            # obstore would ask for the size and age of every file
+            try:
+                return os.listdir(os.path.join(self._folder, folder))  # noqa: PTH118, PTH208
+            except FileNotFoundError:
+                return []
+            except OSError as cause:
+                raise self._failed("list", folder, cause) from self._struck(cause)
         try:
             found = obstore.list_with_delimiter(backend, folder)
         except FileNotFoundError:
@@ -234,7 +242,7 @@ class Store:
         except (BaseError, OSError) as cause:
             raise self._failed("list", folder, cause) from self._struck(cause)
         paths = [*found["common_prefixes"], *(meta["path"] for meta in found["objects"])]
-        return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in paths)
+        return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
 
     def delete(self, paths: Iterable[str]) -> None:
         """Delete objects; one that is gone already is no failure."""
