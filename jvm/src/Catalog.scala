@@ -4,14 +4,16 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
+import org.apache.spark.sql.catalyst.analysis.{NoSuchTableException, TableAlreadyExistsException}
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** Tables by path: indextables.`/path/to/table`. It stores no names; the path is the table. */
-class PathCatalog extends TableCatalog {
+class PathCatalog extends StagingTableCatalog {
   private var given: String = Names.Format
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = given = name
   override def name(): String = given
@@ -44,6 +46,26 @@ class PathCatalog extends TableCatalog {
     load(table)
   }
 
+  override def stageCreate(table: Identifier, schema: StructType, partitions: Array[Transform],
+      extra: java.util.Map[String, String]): StagedTable = {
+    if (tableExists(table)) throw new TableAlreadyExistsException(table)
+    staged(table, schema, partitions, extra)
+  }
+  override def stageReplace(table: Identifier, schema: StructType, partitions: Array[Transform],
+      extra: java.util.Map[String, String]): StagedTable = {
+    if (!tableExists(table)) throw new NoSuchTableException(table)
+    staged(table, schema, partitions, extra)
+  }
+  override def stageCreateOrReplace(table: Identifier, schema: StructType, partitions: Array[Transform],
+      extra: java.util.Map[String, String]): StagedTable = staged(table, schema, partitions, extra)
+
+  private def staged(table: Identifier, schema: StructType, partitions: Array[Transform],
+      extra: java.util.Map[String, String]): StagedTable = {
+    val all = properties(table, extra.asScala.toMap)
+    val fresh = TableState(exists = false, new StructType(), Seq.empty, Rpc.json()).orElse(schema, partitions)
+    new StagedIndexTable(fresh, all)
+  }
+
   override def alterTable(table: Identifier, changes: TableChange*): Table = {
     val request = Rpc.json()
     request.set[ObjectNode]("properties", Rpc.options(properties(table)))
@@ -57,4 +79,19 @@ class PathCatalog extends TableCatalog {
   override def listTables(namespace: Array[String]): Array[Identifier] = Array.empty
   override def renameTable(from: Identifier, to: Identifier): Unit =
     throw new IndexTablesException("[UNSUPPORTED_CHANGE] a table named by its path can not be renamed")
+}
+
+/** A table that takes the place of what is there, schema and all, with the commit of its rows. */
+class StagedIndexTable(state: TableState, properties: java.util.Map[String, String])
+  extends IndexTable(state, properties, writable = true) with StagedTable {
+  private var written = false
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
+    written = true
+    new IndexWriteBuilder(this, info).truncate()
+  }
+  override def commitStagedChanges(): Unit = if (!written) Rpc.call("replace", request())
+  override def abortStagedChanges(): Unit = ()
+  // Spark's interfaces disagree on whose default this is
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = Array.empty
 }

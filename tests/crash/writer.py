@@ -18,7 +18,8 @@ from indextables.config.settings import resolve
 from indextables.engine.writer import SplitWriter
 from indextables.log import Operation, open_log
 from indextables.model.types import Atomic, Field, Struct, render_schema
-from indextables.ops.change_rows import RowChange, commit_rows, positions
+from indextables.ops.change_rows import positions
+from indextables.ops.commit_rows import RowChange, commit_rows
 from indextables.ops.condition import Condition
 from indextables.ops.merge_splits import MergeRequest, run_merge
 from indextables.ops.opened import open_table

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql.functions import col
+
+from indextables.log import open_log
+from indextables.storage import open_store
 
 
 @pytest.fixture
@@ -69,3 +73,31 @@ def test_commands_take_paths_and_names(spark, name, table_path):
     assert merged["metrics"]["status"] == "success"
     assert merged["metrics"]["merged_files"] == 2
     assert spark.table(name).count() == 20
+
+
+def test_replace_by_path_is_one_version_that_may_change_everything(spark, table_path):
+    target = f"indextables.`{table_path}`"
+    spark.range(3).selectExpr("id", "'a' AS kind").writeTo(target).partitionedBy(
+        col("kind")
+    ).create()
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        spark.range(3).writeTo(target).create()
+    before = open_log(open_store(table_path)).snapshot().version
+    spark.range(2).selectExpr("cast(id AS string) AS name").writeTo(target).createOrReplace()
+    now = open_log(open_store(table_path)).snapshot()
+    assert (now.version, now.schema.names, now.partition_columns) == (before + 1, ["name"], ())
+    assert rows(spark, f"SELECT * FROM {target}") == [("0",), ("1",)]
+    bad = spark.range(2).selectExpr("raise_error('boom') AS other")
+    with pytest.raises(Exception, match="boom"):
+        bad.writeTo(target).replace()
+    assert rows(spark, f"SELECT * FROM {target}") == [("0",), ("1",)]
+    spark.sql(f"REPLACE TABLE {target} (id INT)")
+    assert rows(spark, f"SELECT * FROM {target}") == []
+
+
+def test_partitions_are_overwritten_by_those_in_the_data(spark, table_path):
+    target = f"indextables.`{table_path}`"
+    both = spark.range(6).selectExpr("id", "id % 2 AS kind")
+    both.writeTo(target).partitionedBy(col("kind")).create()
+    spark.range(1).selectExpr("100L AS id", "1L AS kind").writeTo(target).overwritePartitions()
+    assert rows(spark, f"SELECT id FROM {target}") == [(0,), (2,), (4,), (100,)]

@@ -183,3 +183,30 @@ def test_rows_and_bytes_written_are_told_to_spark(spark, events, table_path):
     last = store.stageList(None, False, False, *nothing).head()
     assert last.outputRecords() == 20
     assert last.outputBytes() == live(table_path).size_bytes
+
+
+@pytest.mark.parametrize("columns", [(), ("kind",)], ids=["flat", "partitioned"])
+def test_optimised_writing_joins_small_tasks(spark, events, table_path, columns):
+    writer = events.repartition(8).write.format("indextables").partitionBy(*columns)
+    writer.option("write.optimizeWrite.enabled", "true").save(table_path)
+    assert live(table_path).num_files == (3 if columns else 1)
+    assert live(table_path).num_records == 20
+
+
+def test_odd_partition_values_come_back_as_they_were(spark, table_path):
+    values = [None, "", "a/b", "x=y", "ü 漢", "%41", ".", "a b"]
+    rows = spark.createDataFrame([(i, v) for i, v in enumerate(values)], "id int, p string")
+    rows.write.format("indextables").partitionBy("p").save(table_path)
+    table = spark.read.format("indextables").load(table_path)
+    assert [r.p for r in table.orderBy("id").collect()] == values
+    for value in values[1:]:
+        assert table.where(col("p") == value).count() == 1
+    assert table.where("p IS NULL").count() == 1
+    assert live(table_path).num_files == len(values)
+
+
+def test_tasks_without_rows_write_no_splits(spark, events, table_path):
+    events.where("id = 3").repartition(4).write.format("indextables").save(table_path)
+    assert live(table_path).num_files == 1
+    events.where("id < 0").write.format("indextables").mode("append").save(table_path)
+    assert live(table_path).num_files == 1

@@ -82,11 +82,10 @@ DISTRIBUTION_MODE = Option(
     "write.optimizeWrite.distributionMode",
     choice("hash", "balanced", "none"),
     "hash",
-    "How optimised writing distributes rows: `hash` by partition columns, `balanced` the same but "
-    "also cutting large splits, `none` not at all.",
+    "How optimised writing distributes rows: `hash` and `balanced` bring partitions together and "
+    "cut or join tasks to the wanted size, `none` leaves them as they are.",
     _GROUP,
     _ALL,
-    status=Status.LATER,
 )
 SAMPLING_RATIO = Option(
     "write.optimizeWrite.samplingRatio",
@@ -95,7 +94,6 @@ SAMPLING_RATIO = Option(
     "Factor between a split's size and the rows Spark is asked to bring together for it.",
     _GROUP,
     _ALL,
-    status=Status.LATER,
 )
 MIN_ROWS_FOR_ESTIMATION = Option(
     "write.optimizeWrite.minRowsForEstimation",

@@ -31,6 +31,7 @@ _PLACES = {
     "load": "tables:load",
     "require": "tables:require",
     "create": "tables:create",
+    "replace": "write:replace_table",
     "alter": "tables:alter",
     "drop": "tables:drop",
     "partitions": "tables:partitions",

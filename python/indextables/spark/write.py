@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from indextables.config import write as keys
@@ -14,6 +15,7 @@ from indextables.ops.opened import OpenTable
 from indextables.ops.save import Save, commit_save, plan_save
 from indextables.ops.write import WriteSpec, WrittenSplit
 from indextables.ops.write_spec import spec_of_write
+from indextables.plan.layout import plan_layout
 from indextables.spark import rows
 from indextables.spark.filtering import filters_of
 from indextables.spark.request import Request
@@ -58,11 +60,11 @@ def begin(request: Request) -> Answer:
     _condition(request, table)  # one that cannot be answered is refused before rows are written
     command = request.body.get("command")
     # a deleted row has no columns to arrange it by
-    partitions = [] if command == "DELETE" else list(spec.partition_columns)
-    optimize = spec.settings.get(keys.OPTIMIZE)
-    advisory = spec.settings.get(keys.TARGET_SPLIT_BYTES) if optimize else 0
-    layout = {"cluster_by": partitions, "sort_by": partitions, "advisory_bytes": advisory}
-    return layout, [pickled_writer(spec, rows=command is not None)]
+    layout = plan_layout(
+        spec.schema, () if command == "DELETE" else spec.partition_columns, spec.settings,
+        whole_rows=command is None,
+    )  # fmt: skip
+    return asdict(layout), [pickled_writer(spec, rows=command is not None)]
 
 
 def commit(request: Request) -> dict[str, Any]:
@@ -92,6 +94,11 @@ def commit(request: Request) -> dict[str, Any]:
     written = OpenTable(log, done.snapshot, settings)
     maintain_after_write(written, LocalContext({**request.session, **request.options}))
     return {"version": done.version}
+
+
+def replace_table(request: Request) -> dict[str, Any]:
+    """Put an empty table in the place of what is there."""
+    return commit(Request({**request.body, "overwrite": "all", "messages": []}))
 
 
 def abort(request: Request) -> dict[str, Any]:

@@ -1,0 +1,45 @@
+"""How rows should arrive at the tasks that write them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from indextables.config import write as keys
+from indextables.model.types import Array, Map, Struct
+
+if TYPE_CHECKING:
+    from indextables.config.settings import Settings
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns whose equal values come to one task, the order within it, and bytes per task."""
+
+    cluster_by: tuple[str, ...] = ()
+    sort_by: tuple[str, ...] = ()
+    advisory_bytes: int = 0
+
+
+def plan_layout(
+    schema: Struct, partitions: tuple[str, ...], settings: Settings, *, whole_rows: bool = True
+) -> Layout:
+    """Rows of a partition come together, in order, so that a task writes one split at a time.
+
+    Optimised writing also evens out tasks: Spark cuts and joins them to the size it is told, which
+    it only does for rows that are clustered. Without partitions any column serves for that, as
+    tasks that are too large are cut.
+    """
+    mode = settings.get(keys.DISTRIBUTION_MODE)
+    if not settings.get(keys.OPTIMIZE) or mode == "none":
+        return Layout(partitions, partitions)
+    cluster = partitions or (_any_column(schema) if whole_rows else ())
+    if not cluster:
+        return Layout()
+    wanted = settings.get(keys.TARGET_SPLIT_BYTES) * settings.get(keys.SAMPLING_RATIO)
+    return Layout(cluster, partitions, int(wanted))
+
+
+def _any_column(schema: Struct) -> tuple[str, ...]:
+    flat = [f.name for f in schema.fields if not isinstance(f.type, Struct | Array | Map)]
+    return tuple(flat[:1])
