@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from indextables.config.settings import resolve
-from indextables.errors import TableNotFoundError
+from indextables.errors import TableNotFoundError, error
 from indextables.model.arrow import schema_from_arrow
 from indextables.ops.save import Save, SavePlan, commit_save, plan_save
 from indextables.ops.write import sorted_by_partition, write_batches
@@ -34,6 +34,8 @@ def run_write_table(
     )
     if plan.action == "none":
         return None
+    if plan.action not in _OVERWRITES:
+        raise error("SAVE_MODE", mode=f"{mode} where", allowed="append and overwrite")
     columns, overwrite = plan.partition_columns, _OVERWRITES[plan.action]
     spec = spec_of_write(log, table, plan.schema, columns, settings, overwrite=overwrite)
     rows = _complete(data, plan)
