@@ -144,9 +144,14 @@ class IndexFile:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def partition(self) -> tuple[tuple[str, str], ...]:
+        """The partition, as a key."""
+        return tuple(sorted(self.partition_values.items()))
+
+    @property
     def place(self) -> tuple[str, tuple[tuple[str, str], ...], int]:
         """What it describes: there is one file for each."""
-        return self.type, tuple(sorted(self.partition_values.items())), self.bucket
+        return self.type, self.partition, self.bucket
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from indextables.index import hash_index
 from indextables.index.bucket_map import BucketMap
 from indextables.storage import open_store
@@ -12,7 +14,6 @@ from indextables.storage import open_store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from indextables.config.settings import Settings
@@ -26,12 +27,14 @@ _maps: OrderedDict[tuple[str | None, ...], dict[Partition, BucketMap]] = Ordered
 _kept: OrderedDict[tuple[str, str], NDArray[np.int32]] = OrderedDict()
 
 
-def load_maps(
-    url: str, settings: Settings, indexes: Iterable[IndexFile]
-) -> dict[Partition, BucketMap]:
-    """The hash indexes of partitions, for a task that knows only where the table is."""
-    wanted = list(indexes)
-    return maps_of(open_store(url, settings), wanted) if wanted else {}
+def load_map(
+    url: str, settings: Settings, indexes: Iterable[IndexFile], partition: Partition
+) -> BucketMap:
+    """The hash index of a partition, for a task that knows only where the table is."""
+    wanted = [index for index in indexes if index.partition == partition]
+    if not wanted:
+        return BucketMap.of({})
+    return maps_of(open_store(url, settings), wanted)[partition]
 
 
 def maps_of(store: Store, indexes: Iterable[IndexFile]) -> dict[Partition, BucketMap]:
@@ -51,12 +54,14 @@ def maps_of(store: Store, indexes: Iterable[IndexFile]) -> dict[Partition, Bucke
 def hashes_of(
     store: Store, indexes: Iterable[IndexFile]
 ) -> dict[Partition, dict[int, NDArray[np.int32]]]:
-    """The hashes by partition and bucket."""
+    """The hashes by partition and bucket, in order."""
     found: dict[Partition, dict[int, NDArray[np.int32]]] = defaultdict(dict)
     for index in indexes:
         if index.file is not None:
-            partition = tuple(sorted(index.partition_values.items()))
-            found[partition][index.bucket] = load_hashes(store, index.file, index.row_count)
+            hashes = load_hashes(store, index.file, index.row_count)
+            # other writers leave them in any order
+            ordered = bool(np.all(hashes[:-1] <= hashes[1:]))
+            found[index.partition][index.bucket] = hashes if ordered else np.sort(hashes)
     return found
 
 

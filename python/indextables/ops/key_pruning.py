@@ -39,17 +39,18 @@ def prune_by_key(
     hashes = None if spec is None else _hashes(predicate, snapshot, spec.inside)
     if hashes is None:
         return files
-    maps = maps_of(store, indexes)
+    values = files.column("partitionValues").to_pylist()
+    partitions = [tuple(sorted(value or ())) for value in values]
+    held = {*partitions}
+    maps = maps_of(store, [index for index in indexes if index.partition in held])
     near = {
         (partition, bucket)
         for partition, known in maps.items()
         for bucket in np.unique(known.every(hashes)[1]).tolist()
     }
-    values = files.column("partitionValues").to_pylist()
-    buckets = buckets_of(files).tolist()
     keep = [
-        bucket < 0 or (tuple(sorted(value or ())), bucket) in near
-        for value, bucket in zip(values, buckets, strict=True)
+        bucket < 0 or (partition, bucket) in near
+        for partition, bucket in zip(partitions, buckets_of(files).tolist(), strict=True)
     ]
     return files if all(keep) else files.filter(keep)
 

@@ -20,7 +20,7 @@ from indextables.index import hash_index
 from indextables.index.bucket_map import UNKNOWN, BucketMap
 from indextables.index.key_hash import hash_keys
 from indextables.ops.handles import native_store
-from indextables.ops.hash_indexes import load_maps
+from indextables.ops.hash_indexes import Partition, load_map
 from indextables.ops.write import Place, SplitSink, runs
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class KeyedSink(SplitSink):
     _coming: NDArray[np.int32] = field(default_factory=lambda: np.empty((1, 0), np.int32))
     _marks: list[NDArray[np.bool_]] = field(default_factory=list)
     _seen: int = 0
-    _maps: Mapping[tuple[tuple[str, str], ...], BucketMap] | None = None
+    _maps: dict[Partition, BucketMap] = field(default_factory=dict)
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if kind is None:
@@ -138,10 +138,11 @@ class KeyedSink(SplitSink):
         self.written[-1] = replace(self.written[-1], bucket=self._place[1], hashes=name)
 
     def _known(self, values: Mapping[str, str]) -> BucketMap:
-        if self._maps is None:
-            spec = self.spec
-            self._maps = load_maps(spec.url, spec.settings, spec.indexes)
-        return self._maps.get(tuple(sorted(values.items())), BucketMap.of({}))
+        spec, partition = self.spec, tuple(sorted(values.items()))
+        if partition not in self._maps:
+            found = load_map(spec.url, spec.settings, spec.indexes, partition)
+            self._maps[partition] = found
+        return self._maps[partition]
 
 
 def _hashes(rows: pa.RecordBatch, key: KeySpec) -> NDArray[np.int32]:

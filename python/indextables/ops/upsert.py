@@ -70,7 +70,9 @@ def upsert(
     deleted: Mapping[str, BitMap] | None = None,
 ) -> Upserted:
     """Bring new splits into a table of these files, so that a key has one live row."""
-    standing = Standing(files, hashes_of(rows.log.store, indexes), deleted or {})
+    near = {_partition(split.partition_values) for split in rows.splits}
+    known = [i for i in indexes if i.partition in near or not rows.key.in_partition]
+    standing = Standing(files, hashes_of(rows.log.store, known), deleted or {})
     gone = defaultdict(BitMap, {path: bitmap.copy() for path, bitmap in (deleted or {}).items()})
     dead = [rows.deletes(at).copy() for at in range(len(rows.splits))]
     buckets = _place(rows, standing)
@@ -235,13 +237,23 @@ def _index_files(rows: KeyRows, standing: Standing, buckets: Mapping[int, int]) 
     name, files = uuid.uuid4(), list[IndexFile]()
     for (partition, bucket), parts in fresh.items():
         known = standing.hashes.get(partition, {}).get(bucket, np.empty(0, np.int32))
-        every = np.union1d(known, np.concatenate(parts)).astype(np.int32)
+        every = _with_new(known, np.concatenate(parts))
         if len(every) == len(known):
             continue
         data, file = hash_index.encode(every), f"index/index-{name}-{len(files)}"
         rows.log.store.put(file, data, if_absent=True)
         files.append(IndexFile(dict(partition), bucket, file, len(data), len(every)))
     return files
+
+
+def _with_new(known: NDArray[np.int32], hashes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Known hashes, in order, with those that are new; most writes bring few."""
+    found = np.searchsorted(known, hashes)
+    found[found == len(known)] = 0
+    new = hashes[known[found] != hashes] if len(known) else hashes
+    if not len(new):
+        return known
+    return np.sort(np.concatenate([known, np.unique(new)]), kind="stable")
 
 
 def _fold(

@@ -1,0 +1,110 @@
+"""Rows deleted, updated and merged in between: every answer still equals a plain table's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from tests.oracle.compare import multiset
+from tests.oracle.paths import PATHS, load
+from tests.oracle.queries import PREDICATES, statements
+from tests.oracle.rows import write_parquet
+
+LAYOUTS = {"plain": [], "by_word": ["word"]}
+VALUES = {"i64": "7L", "word": "'ab'", "text": "'payment reset'"}
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["delete", "update", "merge"]), PREDICATES), min_size=1, max_size=3
+)
+
+
+@pytest.fixture(scope="module")
+def rows(spark: Any, tmp_path_factory: Any) -> Any:
+    """The rows every table starts with."""
+    place: Path = tmp_path_factory.mktemp("row-changes") / "pq"
+    write_parquet(place, rows=300, seed=5)
+    spark.conf.set("spark.sql.parquet.filterPushdown", "false")
+    return spark.read.parquet(str(place)).localCheckpoint()
+
+
+def change(spark: Any, table: str, model: Any, kind: str, where: str) -> Any:
+    """Apply one change to the table; the model after it."""
+    sets = ", ".join(f"{name} = {text}" for name, text in VALUES.items())
+    hit = f"(({where}) <=> true)"
+    if kind == "delete":
+        spark.sql(f"DELETE FROM {table} WHERE {where}")
+        return model.where(f"NOT {hit}")
+    if kind == "update":
+        spark.sql(f"UPDATE {table} SET {sets} WHERE {where}")
+    else:
+        chosen = model.where(hit).select("id")
+        chosen.createOrReplaceTempView("chosen_rows")
+        spark.sql(
+            f"MERGE INTO {table} t USING chosen_rows s ON t.id = s.id "
+            f"WHEN MATCHED AND t.id % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET {sets}"
+        )
+        model = model.where(f"NOT ({hit} AND id % 2 = 0)")
+    return model.selectExpr(
+        *(
+            f"CASE WHEN {hit} THEN {VALUES[name]} ELSE {name} END AS {name}"
+            if name in VALUES
+            else name
+            for name in model.columns
+        )
+    )
+
+
+def check(spark: Any, rows: Any, folder: Path, case: tuple[str, list[Any], list[str]]) -> None:
+    layout, changes, queries = case
+    place = str(folder / f"table-{len(list(folder.iterdir()))}")
+    writer = rows.write.format("indextables").option("indexing.typemap.text", "text")
+    writer.partitionBy(*LAYOUTS[layout]).save(place)
+    model = rows
+    for kind, where in changes:
+        note(f"{kind}: {where}")
+        model = change(spark, f"indextables.`{place}`", model, kind, where).localCheckpoint()
+        model.createOrReplaceTempView("model_rows")
+        views = {"model": "model_rows"}
+        for name in PATHS:
+            load(spark, place, name).createOrReplaceTempView(f"changed_{name}")
+            views[name] = f"changed_{name}"
+        for query in ["SELECT * FROM {t}", "SELECT count(*) AS a0 FROM {t}", *queries]:
+            note(query)
+            grouped = "GROUP BY" in query or " AS a0" in query
+            answers = {
+                name: multiset(spark.sql(query.replace("{t}", v)).collect(), one_zero=grouped)
+                for name, v in views.items()
+            }
+            for name in PATHS:
+                assert answers[name] == answers["model"], f"{name}: {query}"
+
+
+COMMON = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+}
+
+
+def cases(queries: int) -> Any:
+    """A layout, changes, and what is asked after each of them."""
+    asked = st.lists(statements(), min_size=queries, max_size=queries)
+    return st.tuples(st.sampled_from(list(LAYOUTS)), CHANGES, asked)
+
+
+@pytest.mark.spark
+@settings(max_examples=5, derandomize=True, **COMMON)
+@given(case=cases(3))
+def test_answers_equal_a_plain_table_when_rows_changed(
+    spark: Any, rows: Any, tmp_path: Path, case: Any
+):
+    check(spark, rows, tmp_path, case)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@settings(max_examples=200, **COMMON)
+@given(case=cases(5))
+def test_answers_equal_a_plain_table_for_long(spark: Any, rows: Any, tmp_path: Path, case: Any):
+    check(spark, rows, tmp_path, case)
