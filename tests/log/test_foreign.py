@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 
 import pytest
 from tests.log.tables import Table, add, paths
@@ -134,6 +135,56 @@ def test_the_word_for_null_is_null_in_a_manifest_too(table):
     put_state(table, "manifests/m.avro")
     table.log.store.put(path, encode_manifest(entries.from_adds([bad]), "none", 1))
     assert table.reopen().snapshot().files()["partitionValues"].to_pylist() == [[]]
+
+
+def avro_long(number: int) -> bytes:
+    number = number * 2 if number >= 0 else -number * 2 - 1
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def avro_bytes(data: bytes) -> bytes:
+    return avro_long(len(data)) + data
+
+
+def foreign_manifest() -> bytes:
+    """One entry by a writer that knows fields we do not."""
+    fields = [
+        {"name": "path", "type": "string"},
+        {"name": "novel", "type": ["null", "long"]},
+        {"name": "nothing", "type": ["null", "string"]},
+        {"name": "size", "type": "long"},
+        {"name": "extra", "type": ["null", "string"]},
+        {"name": "deep", "type": {"type": "array", "items": {"type": "map", "values": "double"}}},
+        {"name": "raw", "type": "bytes"},
+    ]
+    record = avro_bytes(b"splits/b.split") + avro_long(1) + avro_long(7) + avro_long(0)
+    record += avro_long(10) + avro_long(1) + avro_bytes(b'{"older":[1]}')
+    inner = avro_long(1) + avro_bytes(b"k") + struct.pack("<d", 0.5) + avro_long(0)
+    record += avro_long(1) + inner + avro_long(0) + avro_bytes(b"\xff\x00")
+    schema = json.dumps({"type": "record", "name": "FileEntry", "fields": fields}).encode()
+    header = {b"avro.schema": schema, b"avro.codec": b"null"}
+    pairs = b"".join(avro_bytes(k) + avro_bytes(v) for k, v in header.items())
+    sync = bytes(range(16))
+    block = avro_long(1) + avro_bytes(record) + sync
+    return b"Obj\x01" + avro_long(len(header)) + pairs + avro_long(0) + sync + block
+
+
+def test_fields_of_other_writers_survive_when_a_manifest_is_written_again(table):
+    put_state(table, "manifests/m.avro")
+    table.log.store.put(f"{names.FOLDER}/manifests/m.avro", foreign_manifest())
+    kept = {"novel": 7, "deep": [{"k": 0.5}], "raw": "\u00ff\u0000", "older": [1]}
+    log = table.reopen()
+    for _ in range(2):
+        (row,) = log.snapshot().files().to_pylist()
+        assert json.loads(row["extra"]) == kept
+        log.checkpoint(compact="test")
+        log = table.reopen()
+    (change_of,) = entries.to_adds(log.snapshot().files())
+    assert dict(change_of.extra) == kept
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../../b", "a//b", "./a", "a\nb", ""])

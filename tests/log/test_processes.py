@@ -15,6 +15,8 @@ from indextables.storage import open_store
 
 ROOT = Path(__file__).parents[2]
 WRITERS, APPENDS = 8, 50
+# These writers do nothing but commit: whoever wins goes on at once, so a loser may lose many times
+# in a row. The default of ten attempts is for writers that also have splits to write.
 OPTIONS = {
     "transaction.retry.maxAttempts": "100",
     "transaction.retry.baseDelayMs": "5",

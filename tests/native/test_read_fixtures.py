@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import indextables
 from indextables.engine.split import Split
 from indextables.engine.store import open_store
 
@@ -73,4 +74,16 @@ def test_rows_are_equal_when_another_version_merged_them(fixtures, version, name
     table = fixtures / version / name / "table"
     merged = [path for path in table.rglob("*.split") if not path.name.startswith("part-")]
     found = pa.concat_tables(read_split(table, path, expected.schema) for path in merged)
+    assert normal(found) == normal(expected)
+
+
+@pytest.mark.parametrize("name", ["many_versions", "empty_table"])
+def test_rows_are_equal_when_only_the_log_knows_which_splits_live(fixtures, name):
+    folder = fixtures / "indextables-0.5.3" / name
+    expected = pq.read_table(folder / "expected.parquet")
+    live = indextables.open(str(folder / "table")).files()["path"].to_pylist()
+    on_disk = [str(path.relative_to(folder / "table")) for path in folder.rglob("*.split")]
+    assert set(live) <= set(on_disk)
+    rows = [read_split(folder / "table", folder / "table" / p, expected.schema) for p in live]
+    found = pa.concat_tables([expected.schema.empty_table(), *rows])
     assert normal(found) == normal(expected)

@@ -9,7 +9,7 @@ use crate::error::{EngineError, Result};
 use crate::manifest::columns::{Flags, Lists, Longs, Maps, Texts, VECTOR_NUMBERS, Vectors};
 use crate::manifest::container::Container;
 use crate::manifest::cursor::Cursor;
-use crate::manifest::entry::{COLUMNS, Kind};
+use crate::manifest::entry::{COLUMNS, EXTRA, Kind};
 use crate::manifest::schema::{self, Node};
 
 const MOST_RESERVED: usize = 1 << 20;
@@ -262,17 +262,22 @@ pub fn decode(data: &[u8]) -> Result<RecordBatch> {
     let mut columns: Vec<Column> =
         COLUMNS.iter().map(|(name, kind, ..)| Column::new(name, *kind)).collect();
     let targets = targets(&fields, &columns)?;
-    let absent: Vec<usize> =
-        (0..columns.len()).filter(|at| !targets.contains(&Some(*at))).collect();
+    let others = targets.contains(&None);
+    let absent: Vec<usize> = (0..columns.len())
+        .filter(|at| !(targets.contains(&Some(*at)) || others && *at == EXTRA))
+        .collect();
     let expected = container.records();
     let mut rows = 0;
     container.for_each_block(|count, bytes| {
         let mut cursor = Cursor::new(bytes);
         for _ in 0..count {
+            if others {
+                push_with_others(&fields, &targets, &mut columns, &mut cursor)?;
+                continue;
+            }
             for ((_, node), target) in fields.iter().zip(&targets) {
-                match target {
-                    Some(at) => columns[*at].push(node, &mut cursor)?,
-                    None => node.skip(&mut cursor)?,
+                if let Some(at) = target {
+                    columns[*at].push(node, &mut cursor)?;
                 }
             }
         }
@@ -296,6 +301,43 @@ pub fn decode(data: &[u8]) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::new(arrow_schema()), arrays, &options)
         .map_err(|e| EngineError::corrupt("", e))
+}
+
+/// An entry with fields that are not known here: they are kept as members of `extra`, so that
+/// writing the entry again does not lose them.
+fn push_with_others(
+    fields: &[(String, Node)],
+    targets: &[Option<usize>],
+    columns: &mut [Column],
+    cursor: &mut Cursor<'_>,
+) -> Result<()> {
+    let mut members = serde_json::Map::new();
+    for ((name, node), target) in fields.iter().zip(targets) {
+        match target {
+            Some(EXTRA) => {
+                if let Some(text) = item(node, cursor)? {
+                    let held: serde_json::Map<_, _> = serde_json::from_slice(text)
+                        .map_err(|_| EngineError::corrupt("", "`extra` is no JSON object"))?;
+                    members.extend(held);
+                }
+            }
+            Some(at) => columns[*at].push(node, cursor)?,
+            None => {
+                let value = node.json(cursor)?;
+                if !value.is_null() {
+                    members.insert(name.clone(), value);
+                }
+            }
+        }
+    }
+    if members.is_empty() {
+        return columns[EXTRA].push_absent();
+    }
+    let text = serde_json::Value::Object(members).to_string();
+    match &mut columns[EXTRA] {
+        Column::Text(texts) => texts.push(Some(text.as_bytes())),
+        _ => Err(EngineError::internal("`extra` is no text")),
+    }
 }
 
 /// Which column each field of the writer goes to.

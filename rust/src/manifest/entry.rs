@@ -77,6 +77,9 @@ pub const COLUMNS: [(&str, Kind, bool, u32); 27] = [
     ("extra", Kind::Text, false, 161),
 ];
 
+/// The position of the column that holds members of an entry that have no column, as JSON.
+pub const EXTRA: usize = COLUMNS.len() - 1;
+
 /// Columns of ours, written only where an entry has a value.
 pub fn is_addition(name: &str) -> bool {
     matches!(name, "deletionVector" | "extra")

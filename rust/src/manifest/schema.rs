@@ -176,8 +176,8 @@ impl Node {
                 f64::from_le_bytes(raw).into()
             }
             Self::Text => cursor.text()?.into(),
-            Self::Bytes => String::from_utf8_lossy(cursor.bytes()?).into(),
-            Self::Fixed(size) => String::from_utf8_lossy(cursor.take(*size)?).into(),
+            Self::Bytes => latin(cursor.bytes()?).into(),
+            Self::Fixed(size) => latin(cursor.take(*size)?).into(),
             Self::Enum(symbols) => {
                 let index = usize::try_from(cursor.long()?).unwrap_or(usize::MAX);
                 symbols.get(index).map_or(Value::Null, |s| s.as_str().into())
@@ -218,6 +218,11 @@ impl Node {
             Self::Union(branches) => self.branch(branches, cursor)?.json(cursor)?,
         })
     }
+}
+
+/// Bytes as JSON has them by Avro's specification: one character each.
+fn latin(bytes: &[u8]) -> String {
+    bytes.iter().map(|&byte| char::from(byte)).collect()
 }
 
 #[cfg(test)]
