@@ -17,7 +17,7 @@ SELECT 'found', id FROM events WHERE message indexquery 'timeout' ORDER BY id;
 DELETE FROM events WHERE id = 3;
 MERGE SPLITS events;
 SELECT 'left', count(*) FROM events;
-DESCRIBE INDEXTABLES HISTORY events LIMIT 1;
+DESCRIBE INDEXTABLES HISTORY events;
 """
 
 
@@ -37,4 +37,4 @@ def test_spark_sql_runs_a_script(tmp_path):
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.startswith("found")] == ["found\t1", "found\t3"]
     assert "left\t2" in lines
-    assert "MERGE SPLITS" in lines[-1]
+    assert any("\tMERGE SPLITS\t" in line for line in lines)
