@@ -52,7 +52,7 @@ case class Command(text: String) extends LeafRunnableCommand with PredicateHelpe
       case "location" =>
         location(session, need.get("name").elements().asScala.map(p => s"`${p.asText.replace("`", "``")}`").mkString("."))
       case "predicate" => predicate(session, need.get("text").asText, need.get("schema").toString)
-      case "tasks" => tasks(session, reply.parts)
+      case "tasks" => tasks(session, reply.parts, need.path("places").elements().asScala.map(_.asText).toArray)
     }
   }
 
@@ -81,10 +81,10 @@ case class Command(text: String) extends LeafRunnableCommand with PredicateHelpe
   }
 
   /** Every task's answer, as the JSON it returned. */
-  private def tasks(session: ClassicSession, parts: Array[Array[Byte]]): JsonNode = {
+  private def tasks(session: ClassicSession, parts: Array[Array[Byte]], places: Array[String]): JsonNode = {
     val node = Rpc.json()
     val results = node.putArray("results")
-    val relation = Compat.relation(new TaskTable(parts), CaseInsensitiveStringMap.empty())
+    val relation = Compat.relation(new TaskTable(parts, places), CaseInsensitiveStringMap.empty())
     Dataset.ofRows(session, relation).collect().foreach { row =>
       results.add(Rpc.parse(new String(row.getAs[Array[Byte]](0), UTF_8)))
     }
@@ -92,8 +92,8 @@ case class Command(text: String) extends LeafRunnableCommand with PredicateHelpe
   }
 }
 
-/** Python tasks as a table with one row per task. */
-class TaskTable(parts: Array[Array[Byte]]) extends Table with SupportsRead {
+/** Python tasks as a table with one row per task; each may have a place where it would best run. */
+class TaskTable(parts: Array[Array[Byte]], places: Array[String]) extends Table with SupportsRead {
   override def name(): String = s"${Names.Format} tasks"
   override def schema(): StructType = StructType(Seq(StructField("result", BinaryType)))
   override def capabilities(): java.util.Set[TableCapability] = java.util.EnumSet.of(TableCapability.BATCH_READ)
@@ -101,7 +101,7 @@ class TaskTable(parts: Array[Array[Byte]]) extends Table with SupportsRead {
     override def readSchema(): StructType = schema()
     override def toBatch: Batch = this
     override def planInputPartitions(): Array[InputPartition] =
-      parts.drop(1).zipWithIndex.map { case (part, i) => new Task(i, part, Array.empty) }
+      parts.drop(1).zipWithIndex.map { case (part, i) => new Task(i, part, places.lift(i).toArray) }
     override def createReaderFactory(): PartitionReaderFactory = Compat.readerFactory(parts(0), schema())
   }
 }

@@ -38,6 +38,7 @@ object Rpc {
     KeepAlive.touch()
     val request = body.deepCopy().put("protocol", Protocol)
     request.set[ObjectNode]("session", sessionConf())
+    request.set[ObjectNode]("executors", executors())
     val reply = send(operation, request.toString)
     Option(reply.json.get("error")).foreach(e => throw failure(e))
     reply
@@ -87,8 +88,19 @@ object Rpc {
       if (k.startsWith(Names.Keys) || isFileSystem(k.stripPrefix("spark.hadoop."))) node.put(k, v)
     }
     sparkKeys.foreach(k => if (conf.contains(k)) node.put(k, conf.getConfString(k)))
-    Option(SparkEnv.get).foreach(e => node.put("spark.master", e.conf.get("spark.master", "")))
+    Option(SparkEnv.get).foreach { e =>
+      Seq("spark.master", "spark.app.id").foreach(k => node.put(k, e.conf.get(k, "")))
+    }
     node
+  }
+
+  /** Who runs tasks: the driver itself in local mode. */
+  private def executors(): JsonNode = {
+    val all = mapper.createArrayNode()
+    val known = SparkContext.getActive.toSeq.flatMap(_.statusStore.executorList(true))
+    val working = if (known.exists(_.id != "driver")) known.filter(_.id != "driver") else known
+    working.foreach(e => all.addObject().put("id", e.id).put("host", e.hostPort.split(":").head))
+    all
   }
 
   private class Call(operation: String, body: String)

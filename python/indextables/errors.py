@@ -117,6 +117,12 @@ CODES: dict[str, Code] = {
         "cast the column to a wider type first",
         "22003",
     ),
+    "CACHE_FOLDER_FOREIGN": Code(
+        StorageError,
+        "`{path}` belongs to another user",
+        "have it removed, or set TMPDIR to a folder of your own",
+        "58030",
+    ),
     "CHANGES_BY_NAME": Code(
         UnsupportedError,
         "the change feed of a table is read by its path, not by its name",
@@ -365,6 +371,18 @@ CODES: dict[str, Code] = {
         "no path is given",
         "give one: `.load(path)`, `.save(path)` or the option `path`",
         "42601",
+    ),
+    "PREWARM_FIELD_UNKNOWN": Code(
+        ConfigError,
+        "cannot prewarm {fields}: the table has the columns {available}",
+        "correct the names, or set `spark.indextables.prewarm.failOnMissingField` to false",
+        "42703",
+    ),
+    "PREWARM_SEGMENT_UNKNOWN": Code(
+        ConfigError,
+        "cannot prewarm {segments}: known are {known}",
+        "correct `spark.indextables.prewarm.segments`",
+        "42K03",
     ),
     "PRIMARY_KEY_CHANGED": Code(
         InvalidError,

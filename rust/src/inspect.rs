@@ -95,7 +95,7 @@ fn components(split: &Split) -> Result<Vec<Value>> {
 /// Everything that is wrong with the bytes of a split: `[{"file", "problem"}]`, empty when all is well.
 /// Damage that keeps it from being opened is an error.
 pub fn verify(store: &Store, path: &str) -> Result<Vec<Value>> {
-    let directory = BundleDirectory::open(store.source(path, None)?, None).at(path)?;
+    let directory = BundleDirectory::open(store.source_once(path, None)?, None).at(path)?;
     let sidecar = read_sidecar(&directory).at(path)?;
     let mut problems = Vec::new();
     let mut report = |file: &str, problem: String| {

@@ -5,6 +5,7 @@
 pub mod aggregate;
 #[cfg(feature = "bench")]
 pub mod bench;
+pub mod cache;
 pub mod cancel;
 pub mod columns;
 pub mod directory;
@@ -13,6 +14,8 @@ pub mod inspect;
 pub mod manifest;
 pub mod merge;
 pub mod open;
+pub mod prewarm;
+pub mod profile;
 pub mod query;
 pub mod search;
 pub mod split;

@@ -115,7 +115,8 @@ class Run:
         append(self.log(block.rest), self.tables[block.rest], block.body)
 
     def do_session(self, block):
-        self.door.session(*block.rest.split())
+        key, value = block.rest.split()
+        self.door.session(key, value.replace("${root}", str(self.door.root)))
 
     def do_age(self, block):
         name, hours = block.rest.split()

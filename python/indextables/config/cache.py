@@ -10,7 +10,6 @@ from indextables.config.option import (
     SIZE,
     TEXT,
     Option,
-    Status,
     automatic,
     choice,
     ignored,
@@ -25,25 +24,37 @@ MAX_BYTES = Option(
     "cache.maxSize",
     SIZE,
     200_000_000,
-    "Memory for split data in one process.",
+    "Memory for data of remote splits in one process; 0 keeps none.",
     _GROUP,
-    status=Status.LATER,
 )
 DISK_ENABLED = Option(
     "cache.disk.enabled",
     automatic(BOOLEAN),
     None,
-    "Keep split data on local disk too; `auto` does so when `cache.disk.path` is set.",
+    "Keep data of remote splits on local disk too; `auto` does so when a folder is set or "
+    "`/local_disk0` exists.",
     _GROUP,
-    status=Status.LATER,
 )
 DISK_PATH = Option(
     "cache.disk.path",
     optional(TEXT),
     None,
-    "Folder of the disk cache.",
+    "Folder of the disk cache. Any number of processes may share it.",
     _GROUP,
-    status=Status.LATER,
+)
+DIRECTORY = Option(
+    "cache.directoryPath",
+    automatic(TEXT),
+    None,
+    "Folder of the disk cache when `cache.disk.path` is not set.",
+    _GROUP,
+)
+NAME = Option(
+    "cache.name",
+    TEXT,
+    "",
+    "Disk caches with different names share a folder and nothing else.",
+    _GROUP,
 )
 DISK_MAX_BYTES = Option(
     "cache.disk.maxSize",
@@ -51,7 +62,71 @@ DISK_MAX_BYTES = Option(
     0,
     "Size of the disk cache; 0 is two thirds of the disk.",
     _GROUP,
-    status=Status.LATER,
+)
+DISK_COMPRESSION = Option(
+    "cache.disk.compression",
+    choice("lz4", "zstd", "none"),
+    "lz4",
+    "How the disk cache compresses.",
+    _GROUP,
+)
+DISK_MIN_COMPRESS = Option(
+    "cache.disk.minCompressSize",
+    SIZE,
+    4 << 10,
+    "Smaller pieces are not compressed.",
+    _GROUP,
+)
+DISK_RESCAN_SECONDS = Option(
+    "cache.disk.manifestSyncInterval",
+    number(0),
+    30.0,
+    "Seconds for which a process trusts its own sum of what is in the disk cache, which other "
+    "processes fill too.",
+    _GROUP,
+)
+QUEUE_MODE = Option(
+    "cache.disk.writeQueue.mode",
+    choice("size", "fragment"),
+    "size",
+    "Whether pieces that wait to be written to disk are bounded by bytes (`size`) or by number "
+    "(`fragment`: one per MiB of the capacity).",
+    _GROUP,
+)
+QUEUE_CAPACITY = Option(
+    "cache.disk.writeQueue.capacity",
+    SIZE,
+    1 << 30,
+    "How much may wait to be written to disk.",
+    _GROUP,
+)
+QUEUE_BUDGET = Option(
+    "cache.disk.writeQueue.maxBudget",
+    SIZE,
+    0,
+    "Most bytes that wait in mode `fragment`; 0 is eight times the capacity.",
+    _GROUP,
+)
+DROP_WHEN_FULL = Option(
+    "cache.disk.dropWritesWhenFull",
+    BOOLEAN,
+    default=True,
+    doc="With too much waiting, do not keep a piece on disk; else the query waits.",
+    group=_GROUP,
+)
+MAX_CONCURRENT_LOADS = Option(
+    "cache.maxConcurrentLoads",
+    integer(1),
+    8,
+    "Requests in flight for one split.",
+    _GROUP,
+)
+QUERY_CACHE = Option(
+    "cache.queryCache",
+    BOOLEAN,
+    default=True,
+    doc="Keep splits open between queries.",
+    group=_GROUP,
 )
 COALESCE_MAX_GAP = Option(
     "cache.coalesceMaxGap",
@@ -59,7 +134,6 @@ COALESCE_MAX_GAP = Option(
     512 << 10,
     "Range reads nearer than this are joined into one request.",
     _GROUP,
-    status=Status.LATER,
 )
 PREWARM_ENABLED = Option(
     "prewarm.enabled",
@@ -68,7 +142,6 @@ PREWARM_ENABLED = Option(
     doc="Load the index parts a scan will need before it starts.",
     group=_GROUP,
     aliases=("cache.prewarm.enabled",),
-    status=Status.LATER,
 )
 PREWARM_SEGMENTS = Option(
     "prewarm.segments",
@@ -76,7 +149,6 @@ PREWARM_SEGMENTS = Option(
     ("TERM", "POSTINGS"),
     "Index parts that are loaded.",
     _GROUP,
-    status=Status.LATER,
 )
 PREWARM_FIELDS = Option(
     "prewarm.fields",
@@ -84,7 +156,6 @@ PREWARM_FIELDS = Option(
     (),
     "Columns whose parts are loaded; none named means all.",
     _GROUP,
-    status=Status.LATER,
 )
 PREWARM_SPLITS_PER_TASK = Option(
     "prewarm.splitsPerTask",
@@ -92,7 +163,6 @@ PREWARM_SPLITS_PER_TASK = Option(
     2,
     "Splits loaded by one task.",
     _GROUP,
-    status=Status.LATER,
 )
 PREWARM_PARTITION_FILTER = Option(
     "prewarm.partitionFilter",
@@ -100,7 +170,6 @@ PREWARM_PARTITION_FILTER = Option(
     "",
     "Partitions that are loaded, as a predicate.",
     _GROUP,
-    status=Status.LATER,
 )
 PREWARM_FAIL_ON_MISSING = Option(
     "prewarm.failOnMissingField",
@@ -108,7 +177,6 @@ PREWARM_FAIL_ON_MISSING = Option(
     default=True,
     doc="Refuse to prewarm a column that does not exist, and do not just skip it.",
     group=_GROUP,
-    status=Status.LATER,
 )
 PREWARM_MAX_RETRIES = Option(
     "prewarm.maxRetries",
@@ -116,7 +184,6 @@ PREWARM_MAX_RETRIES = Option(
     10,
     "How often a failed split is tried again.",
     _GROUP,
-    status=Status.LATER,
 )
 PREWARM_MAX_CONCURRENT = Option(
     "prewarm.async.maxConcurrent",
@@ -124,7 +191,6 @@ PREWARM_MAX_CONCURRENT = Option(
     1,
     "Background jobs at the same time.",
     _GROUP,
-    status=Status.LATER,
 )
 PREWARM_JOB_RETENTION_MS = Option(
     "prewarm.async.completedJobRetentionMs",
@@ -132,33 +198,9 @@ PREWARM_JOB_RETENTION_MS = Option(
     3_600_000,
     "How long a finished background job stays in the list.",
     _GROUP,
-    status=Status.LATER,
 )
 
 _IGNORED = (
-    *ignored(
-        _GROUP,
-        "One memory cache serves the process.",
-        {
-            "cache.name": (TEXT, ""),
-            "cache.maxConcurrentLoads": (integer(1), 8),
-            "cache.queryCache": (BOOLEAN, True),
-            "cache.directoryPath": (automatic(TEXT), None),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "The disk cache writes plain files at once.",
-        {
-            "cache.disk.compression": (choice("lz4", "zstd", "none"), "lz4"),
-            "cache.disk.minCompressSize": (SIZE, 4 << 10),
-            "cache.disk.manifestSyncInterval": (number(0), 30.0),
-            "cache.disk.writeQueue.mode": (choice("size", "fragment"), "size"),
-            "cache.disk.writeQueue.capacity": (SIZE, 1 << 30),
-            "cache.disk.writeQueue.maxBudget": (SIZE, 0),
-            "cache.disk.dropWritesWhenFull": (BOOLEAN, True),
-        },
-    ),
     *ignored(
         _GROUP,
         "New hosts load what they need when they need it.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,7 +11,15 @@ import pyarrow as pa
 from indextables import _native
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What prewarming brought: bytes, and the wanted fields that the split does not have."""
+
+    bytes: int
+    missing: list[str]
 
 
 class Split:
@@ -82,6 +91,10 @@ class Split:
         """Counts, columns, files, and the bytes of every component."""
         described: dict[str, Any] = json.loads(self._native.describe())
         return described
+
+    def prewarm(self, parts: Sequence[str], fields: Sequence[str] = ()) -> Loaded:
+        """Load parts of the split (`TERM`, `POSTINGS`, ...) into the caches; no field means all."""
+        return Loaded(**json.loads(self._native.prewarm(list(parts), list(fields))))
 
     @staticmethod
     def verify(store: _native.Store, path: str) -> list[dict[str, str]]:

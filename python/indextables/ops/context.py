@@ -7,6 +7,7 @@ differently, goes through `step`, whose result is kept between the runs.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -18,6 +19,19 @@ if TYPE_CHECKING:
     from indextables.model.types import Struct
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Executor:
+    """A process of Spark that runs tasks; `driver` when the driver does so itself."""
+
+    id: str
+    host: str
+
+    @property
+    def location(self) -> str:
+        """How Spark names a task's place: this very executor."""
+        return f"executor_{self.host}_{self.id}"
 
 
 class Context(Protocol):
@@ -38,8 +52,19 @@ class Context(Protocol):
     def predicate(self, text: str, schema: Struct) -> Predicate:
         """What the text of a WHERE clause means over these columns."""
 
-    def tasks(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Run independent pieces of work, perhaps on many machines; results in their order."""
+    def tasks(
+        self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
+        """Run independent pieces of work, perhaps on many machines; results in their order.
+
+        `places` says where each would best run.
+        """
+
+    def executors(self) -> list[Executor]:
+        """Who runs tasks."""
+
+    def app(self) -> str:
+        """The application that all its processes know each other by."""
 
     def step(self, compute: Callable[[], T]) -> T:
         """Do something once; the result must be JSON."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indextables.model.types import Struct, parse_schema
-from indextables.ops.handles import Vector, open_split
+from indextables.ops.handles import Orders, Vector, open_split
 from indextables.plan.partials import complete_partial, merge_partials
 from indextables.plan.partitions import parse_value, typed_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from indextables.config.settings import Settings
     from indextables.engine.split import Split
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from indextables.plan.topk import Order
     from indextables.plan.tree import Tree
 
+T = TypeVar("T")
+# segments and fields of splits
+Parts = tuple[tuple[str, ...], tuple[str, ...]]
+# splits read at a time over a network, and searches started before their rows are wanted
+_REMOTE_READERS = 32
+_LOOK_AHEAD = 8
 SPLIT, DOC, SCORE, SNIPPET = "_split", "_doc", "_score", "_snippet"
 PSEUDO = {SPLIT: pa.string(), DOC: pa.int64(), SCORE: pa.float32(), SNIPPET: pa.string()}
 
@@ -38,6 +45,7 @@ class Source:
     partition_values: Mapping[str, str]
     vector: Vector | None
     query: int
+    prewarm: bool = False
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -49,6 +57,7 @@ class Source:
             partition_values=value["partition_values"],
             vector=tuple(vector) if vector else None,
             query=value["query"],
+            prewarm=value.get("prewarm", False),
         )
 
 
@@ -70,6 +79,8 @@ class ReadSpec:
     snippet: Mapping[str, Any] | None = None
     # columns whose value each source brings along
     given: tuple[str, ...] = ()
+    prewarm: Parts | None = None
+    orders: Orders = field(default_factory=Orders)
 
     @cached_property
     def schema(self) -> Struct:
@@ -92,6 +103,11 @@ class ReadSpec:
         return pa.schema(inside or [pa.field(DOC, pa.int64())])
 
     @property
+    def is_remote(self) -> bool:
+        """Whether splits come over a network; the address of a local table is a plain path."""
+        return "://" in self.place[0]
+
+    @property
     def engine_options(self) -> dict[str, Any]:
         """The engine's options for a search."""
         given = {"limit": self.limit, "order": self.order, "snippet": self.snippet}
@@ -106,11 +122,14 @@ class ReadSpec:
         return replace(self, output=pa.schema([*self.output, *more])) if more else self
 
 
-def sources_of(files: pa.Table, query_of: Sequence[int]) -> list[Source]:
-    """The splits of a plan, as tasks name them."""
+def sources_of(
+    files: pa.Table, query_of: Sequence[int], prewarmed: Sequence[bool] | None = None
+) -> list[Source]:
+    """The splits of a plan, as tasks name them; some are loaded before they are asked."""
     wanted = ["path", "partitionValues", "footerStartOffset", "footerEndOffset", "deletionVector"]
     sources = []
-    for row, query in zip(files.select(wanted).to_pylist(), query_of, strict=True):
+    warm = [False] * files.num_rows if prewarmed is None else prewarmed
+    for row, query, load in zip(files.select(wanted).to_pylist(), query_of, warm, strict=True):
         start, end, vector = (row[key] for key in wanted[2:])
         sources.append(
             Source(
@@ -119,6 +138,7 @@ def sources_of(files: pa.Table, query_of: Sequence[int]) -> list[Source]:
                 partition_values=dict(row["partitionValues"] or ()),
                 vector=tuple(vector.values()) if vector else None,
                 query=query,
+                prewarm=load,
             )
         )
     return sources
@@ -139,8 +159,8 @@ def read_rows(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[pa.RecordBa
         yield from _partials(spec, spec.aggregate, sources)
         return
     left = spec.limit if spec.order is None else None
-    for source in sources:
-        for batch in _search(spec, source):
+    for found in _searches(spec, sources):
+        for batch in found:
             kept = batch if left is None else batch.slice(0, left)
             yield kept
             if left is not None:
@@ -152,41 +172,78 @@ def read_rows(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[pa.RecordBa
 def read_table(spec: ReadSpec, sources: Sequence[Source]) -> pa.Table:
     """All rows or partial aggregates of some splits, read side by side."""
     schema = spec.output if spec.aggregate is None else spec.aggregate.schema
-    workers = min(len(sources), os.cpu_count() or 1)
-    if workers <= 1 or (spec.limit is not None and spec.order is None):
+    if spec.limit is not None and spec.order is None:
         return pa.Table.from_batches(list(read_rows(spec, sources)), schema=schema)
 
     def one(source: Source) -> list[pa.RecordBatch]:
         return list(read_rows(spec, [source]))
 
-    with ThreadPoolExecutor(workers) as pool:
-        batches = [batch for part in pool.map(one, sources) for batch in part]
-    return pa.Table.from_batches(batches, schema=schema)
+    parts = _side_by_side(one, sources, _readers(spec, sources))
+    return pa.Table.from_batches([batch for part in parts for batch in part], schema=schema)
 
 
 def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
     """How many rows match in some splits."""
-    return sum(opened(spec, source).count(spec.queries[source.query]) for source in sources)
+
+    def one(source: Source) -> int:
+        return opened(spec, source).count(spec.queries[source.query])
+
+    return sum(_side_by_side(one, sources, _readers(spec, sources)))
+
+
+def _readers(spec: ReadSpec, sources: Sequence[Source]) -> int:
+    """How many splits to read at a time: what comes over a network mostly waits."""
+    cores = os.cpu_count() or 1
+    return min(len(sources), max(cores, _REMOTE_READERS) if spec.is_remote else cores)
+
+
+def _side_by_side(
+    work: Callable[[Source], T], sources: Sequence[Source], readers: int
+) -> Iterable[T]:
+    if readers <= 1:
+        return [work(source) for source in sources]
+    with ThreadPoolExecutor(readers) as pool:
+        return list(pool.map(work, sources))
 
 
 def _partials(
     spec: ReadSpec, plan: AggregatePlan, sources: Sequence[Source]
 ) -> Iterator[pa.RecordBatch]:
-    partials = [
-        complete_partial(batch, plan, constants(spec, source))
-        for source in sources
-        for batch in opened(spec, source)
-        .aggregate(spec.queries[source.query], plan.request, plan.engine_schema)
-        .to_batches()
-    ]
-    table = pa.Table.from_batches(partials, schema=plan.schema)
+    def one(source: Source) -> list[pa.RecordBatch]:
+        query = spec.queries[source.query]
+        found = opened(spec, source).aggregate(query, plan.request, plan.engine_schema)
+        whole = constants(spec, source)
+        return [complete_partial(batch, plan, whole) for batch in found.to_batches()]
+
+    # other tasks use the other cores
+    parts = _side_by_side(one, sources, _readers(spec, sources) if spec.is_remote else 1)
+    table = pa.Table.from_batches([batch for part in parts for batch in part], schema=plan.schema)
     if len(sources) != 1:
         table = merge_partials(table, plan)
     yield from table.combine_chunks().to_batches()
 
 
+def _searches(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[Iterator[pa.RecordBatch]]:
+    """The searches of some splits, in order; over a network the next few start meanwhile."""
+    if not spec.is_remote or len(sources) < 2:  # noqa: PLR2004
+        yield from (_search(spec, source) for source in sources)
+        return
+    bounded = spec.limit is not None and spec.order is None
+    pool = ThreadPoolExecutor(_LOOK_AHEAD)
+    try:
+        ahead: deque[Future[Iterator[pa.RecordBatch]]] = deque()
+        for source in sources:
+            ahead.append(pool.submit(_search, spec, source))
+            # a limit may be reached soon: then little should have been asked in vain
+            if len(ahead) > (1 if bounded else _LOOK_AHEAD):
+                yield ahead.popleft().result()
+        yield from (started.result() for started in ahead)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def _search(spec: ReadSpec, source: Source) -> Iterator[pa.RecordBatch]:
-    yield from search_split(spec, source, opened(spec, source), {})
+    return search_split(spec, source, opened(spec, source), {})
 
 
 def search_split(
@@ -198,6 +255,12 @@ def search_split(
     whole = {**constants(spec, source), SPLIT: pa.scalar(source.path, pa.string()), **given}
     if spec.snippet is None:
         whole[SNIPPET] = pa.scalar(None, pa.string())
+    return _delivered(spec, found, whole)
+
+
+def _delivered(
+    spec: ReadSpec, found: Iterable[pa.RecordBatch], whole: Mapping[str, pa.Scalar]
+) -> Iterator[pa.RecordBatch]:
     same = spec.engine_schema.names == spec.output.names
     for batch in found:
         yield batch if same else _complete(spec.output, batch, whole)
@@ -229,7 +292,7 @@ def constants(spec: ReadSpec, source: Source) -> dict[str, pa.Scalar]:
 
 def opened(spec: ReadSpec, source: Source) -> Split:
     """A split ready to be asked; kept open for the next query."""
-    return open_split(
+    split = open_split(
         spec.place,
         source.path,
         source.footer,
@@ -237,6 +300,9 @@ def opened(spec: ReadSpec, source: Source) -> Split:
         schema=spec.split_schema,
         settings=spec.settings,
     )
+    if source.prewarm and spec.prewarm is not None:
+        split.prewarm(*spec.prewarm)
+    return split
 
 
 def put_in_order(table: pa.Table, order: Sequence[Mapping[str, Any]], limit: int) -> pa.Table:

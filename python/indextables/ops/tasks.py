@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from indextables.ops.merge_task import run_merge_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_KINDS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {"merge": run_merge_task}
+# kind -> where it lives; imported where it runs
+_KINDS = {
+    "disk_cache": "caches:run_usage_task",
+    "flush_disk_cache": "caches:run_flush_task",
+    "merge": "merge_task:run_merge_task",
+    "prewarm": "prewarm_task:run_prewarm_task",
+    "prewarm_jobs": "prewarm_jobs:run_list_task",
+    "start_prewarm": "prewarm_jobs:run_start_task",
+    "stats": "process_stats:run_stats_task",
+    "wait_prewarm": "prewarm_jobs:run_wait_task",
+}
 
 
 def run_task(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Do one piece of work."""
-    return _KINDS[kind](payload)
+    module, name = _KINDS[kind].split(":")
+    run: Callable[[Mapping[str, Any]], dict[str, Any]]
+    run = getattr(import_module(f"indextables.ops.{module}"), name)
+    return run(payload)

@@ -16,8 +16,12 @@ import pyarrow as pa
 from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError
 from indextables.expr.predicate import parse_conjunction
+from indextables.ops.context import Executor
+from indextables.ops.handles import Orders, follow, orders
+from indextables.ops.process_stats import publish
 from indextables.ops.tasks import run_task
 from indextables.spark import warm
+from indextables.spark.request import executors_of
 from indextables.spark.shipping import pickled, to_stream
 from indextables.sql.execute import execute
 from indextables.sql.outputs import output_of
@@ -46,7 +50,7 @@ def schema(request: Request) -> dict[str, Any]:
 def run(request: Request) -> Answer:
     """The rows of a command, or what it needs first."""
     door = SparkDoor(
-        request.session,
+        request,
         list(request.body.get("answers") or []),
         list((request.body.get("state") or {}).get("steps", [])),
     )
@@ -70,7 +74,7 @@ class _NeededError(Exception):
 class SparkDoor:
     """Answers what operations ask, from what the hooks have brought so far."""
 
-    session: Mapping[str, str]
+    request: Request
     answers: list[dict[str, Any]]
     steps: list[Any]
     _answered: int = 0
@@ -84,7 +88,7 @@ class SparkDoor:
 
     def settings(self, configuration: Mapping[str, str]) -> Settings:
         """The settings in force for a table with this configuration."""
-        return resolve({}, self.session, configuration)
+        return resolve({}, self.request.session, configuration)
 
     def log(self, path: str) -> Log:
         """The log of the table at a path, shared with the scans."""
@@ -107,15 +111,29 @@ class SparkDoor:
             what = {"kind": "predicate", "text": text, "schema": schema.to_json()}
             return parse_conjunction(self._ask(what)["predicates"])
 
-    def tasks(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def tasks(
+        self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
         """Run independent pieces of work on the executors."""
         if not payloads:
             return []
         result = {"name": RESULT, "type": "binary", "nullable": True, "metadata": {}}
-        function = pickled(CommandTask(kind), {"type": "struct", "fields": [result]})
+        function = pickled(
+            CommandTask(kind, orders(self.app())), {"type": "struct", "fields": [result]}
+        )
         parts = [function, *(json.dumps(payload).encode() for payload in payloads)]
-        results: list[dict[str, Any]] = self._ask({"kind": "tasks"}, parts)["results"]
+        results: list[dict[str, Any]] = self._ask({"kind": "tasks", "places": list(places)}, parts)[
+            "results"
+        ]
         return results
+
+    def executors(self) -> list[Executor]:
+        """Who runs tasks, as the hooks say."""
+        return executors_of(self.request)
+
+    def app(self) -> str:
+        """Spark's name of the application."""
+        return self.request.app
 
     def step(self, compute: Callable[[], T]) -> T:
         """Do something once, whatever number of calls the command takes."""
@@ -127,7 +145,7 @@ class SparkDoor:
 
     def properties(self) -> Mapping[str, str]:
         """The session's settings."""
-        return self.session
+        return self.request.session
 
     def invalidate(self, path: str | None) -> tuple[int, int]:
         """Forget held logs."""
@@ -139,10 +157,13 @@ class CommandTask:
     """One piece of a command's work, in an executor's Python worker."""
 
     kind: str
+    orders: Orders
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One batch with the result as JSON."""
+        follow(self.orders)
         for batch in batches:
             done = run_task(self.kind, json.loads(batch.column(0)[0].as_py()))
             result = pa.array([json.dumps(done).encode()], pa.binary())
+            publish(self.orders.app, profiled=self.orders.profiled)
             yield pa.record_batch([result], names=[RESULT])

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from indextables.ops.handles import follow
+from indextables.ops.process_stats import publish
 from indextables.ops.read import ReadSpec, Source, read_rows
 from indextables.spark.compat import acknowledge_at_once, settle
 from indextables.spark.shipping import pickled
@@ -25,10 +27,12 @@ class ReadTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows, as Spark's worker wants them."""
         acknowledge_at_once()
+        follow(self.spec.orders)
         try:
             for batch in batches:
                 yield from self.read(batch.column(0)[0].as_py())
         finally:
+            publish(self.spec.orders.app, profiled=self.spec.orders.profiled)
             settle()
 
     def read(self, sources: bytes) -> Iterator[pa.RecordBatch]:

@@ -12,6 +12,7 @@ from typing import Any
 from indextables.config.settings import Settings, resolve
 from indextables.errors import error
 from indextables.model.types import Struct, parse_field
+from indextables.ops.context import Executor
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Request:
         return Struct(tuple(parse_field(f) for f in self.body[key]["fields"]))
 
     @property
+    def app(self) -> str:
+        """Spark's name of the application."""
+        return self.session.get("spark.app.id", "")
+
+    @property
     def time_zone(self) -> str:
         """The session's time zone."""
         return self.session.get("spark.sql.session.timeZone", "")
@@ -78,3 +84,8 @@ class Request:
     def ansi(self) -> bool:
         """Whether Spark raises on overflow instead of wrapping."""
         return self.session.get("spark.sql.ansi.enabled", "true").lower() == "true"
+
+
+def executors_of(request: Request) -> list[Executor]:
+    """Who runs tasks."""
+    return [Executor(e["id"], e["host"]) for e in request.body.get("executors") or []]

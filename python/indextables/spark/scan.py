@@ -15,6 +15,7 @@ from indextables.config import read as keys
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate
 from indextables.ops import skipping_stats
+from indextables.ops.handles import orders
 from indextables.ops.key_pruning import prune_by_key
 from indextables.ops.opened import OpenTable
 from indextables.ops.read import (
@@ -25,7 +26,6 @@ from indextables.ops.read import (
     put_in_order,
     read_table,
     sort_keys,
-    sources_of,
 )
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.finals import CompletePlan, finish, plan_complete
@@ -39,7 +39,9 @@ from indextables.plan.topk import plan_top
 from indextables.spark import changes
 from indextables.spark.explain import describe_scan
 from indextables.spark.filtering import filters_of
+from indextables.spark.prewarmed import prewarmed_parts, prewarmed_sources
 from indextables.spark.read_task import ReadTask, pickled_reader
+from indextables.spark.request import executors_of
 from indextables.spark.schema import to_spark_json
 from indextables.spark.shipping import to_stream
 from indextables.spark.warm import open_table
@@ -118,9 +120,9 @@ def plan(request: Request) -> Answer:
     }
     if local:
         return reply, []
-    tasks = _tasks(request, table, found.scan)
-    function = pickled_reader(_spec(table, found.scan), request.body["wire"])
-    return reply | {"hosts": [[]] * len(tasks)}, [function, *tasks]
+    tasks, places = _tasks(request, table, found.scan)
+    function = pickled_reader(_spec(request, table, found.scan), request.body["wire"])
+    return reply | {"hosts": places}, [function, *tasks]
 
 
 def column_statistics(request: Request) -> dict[str, Any]:
@@ -150,28 +152,36 @@ def plan_rows(request: Request) -> tuple[ReadTask, list[Source]]:
     """A scan to be read right here, whatever its size."""
     table = open_table(request)
     scan = _make_scan(request, table)
-    return ReadTask(_spec(table, scan)), sources_of(scan.files, scan.query_of)
+    return ReadTask(_spec(request, table, scan)), prewarmed_sources(table, scan)
 
 
 def plan_tasks(request: Request) -> tuple[ReadTask, list[bytes]]:
     """A scan that is always done by tasks: for Spark's plain Python data source."""
     table = open_table(request)
     scan = _make_scan(request, table)
-    return ReadTask(_spec(table, scan)), _tasks(request, table, scan)
+    return ReadTask(_spec(request, table, scan)), _tasks(request, table, scan)[0]
 
 
-def _tasks(request: Request, table: OpenTable, scan: ScanPlan) -> list[bytes]:
-    sources = sources_of(scan.files, scan.query_of)
+def _tasks(
+    request: Request, table: OpenTable, scan: ScanPlan
+) -> tuple[list[bytes], list[list[str]]]:
+    """The tasks and where each would best run: where the caches hold its splits."""
+    sources = prewarmed_sources(table, scan)
+    hosts = sorted({e.host for e in executors_of(request)}) if table.store.is_remote else []
     groups = group_splits(
         scan.files.column("size").to_pylist(),
         request.cores,
+        paths=[source.path for source in sources],
+        # one machine is everybody's home
+        hosts=hosts if len(hosts) > 1 else (),
         splits_per_task=table.settings.get(keys.SPLITS_PER_TASK),
         max_splits_per_task=table.settings.get(keys.MAX_SPLITS_PER_TASK),
     )
     tasks = [json.dumps([asdict(sources[i]) for i in g.splits]).encode() for g in groups]
     # an aggregation without keys has a row even where nothing is read: Spark adds up what it gets
-    keyless = scan.aggregate is not None and scan.aggregate.keys == 0
-    return tasks or ([b"[]"] if keyless else [])
+    if not tasks and scan.aggregate is not None and scan.aggregate.keys == 0:
+        return [b"[]"], [[]]
+    return tasks, [[group.host] if group.host else [] for group in groups]
 
 
 def run(request: Request) -> Answer:
@@ -183,17 +193,15 @@ def run(request: Request) -> Answer:
 
 
 def _answer(request: Request, table: OpenTable, found: Planned) -> pa.Table:
-    scan, spec = found.scan, _spec(table, found.scan)
+    scan, spec = found.scan, _spec(request, table, found.scan)
     if found.complete is not None:
         partials = _partials_from_log(table, scan)
         return finish(
-            read_table(spec, sources_of(scan.files, scan.query_of))
-            if partials is None
-            else partials,
+            read_table(spec, prewarmed_sources(table, scan)) if partials is None else partials,
             found.complete,
         )
     limit, offset = request.body.get("limit"), request.body.get("offset") or 0
-    rows = read_table(spec.with_sort_keys(), sources_of(scan.files, scan.query_of))
+    rows = read_table(spec.with_sort_keys(), prewarmed_sources(table, scan))
     if scan.order is not None and limit is not None:
         rows = put_in_order(rows, sort_keys(scan.order), limit).select(spec.output.names)
     if limit is not None:
@@ -286,11 +294,11 @@ def _is_local(request: Request, table: OpenTable, scan: ScanPlan) -> bool:
         table.columns,
         max_bytes=settings.get(keys.LOCAL_MAX_BYTES),
         max_rows=settings.get(keys.LOCAL_MAX_ROWS),
-        count=lambda: count_rows(_spec(table, scan), sources_of(scan.files, scan.query_of)),
+        count=lambda: count_rows(_spec(request, table, scan), prewarmed_sources(table, scan)),
     )
 
 
-def _spec(table: OpenTable, scan: ScanPlan) -> ReadSpec:
+def _spec(request: Request, table: OpenTable, scan: ScanPlan) -> ReadSpec:
     fast = _fast_limit(table, scan)
     snippet = None
     if SNIPPET in scan.schema.names:
@@ -307,6 +315,8 @@ def _spec(table: OpenTable, scan: ScanPlan) -> ReadSpec:
         order=scan.order,
         batch_rows=table.settings.get(keys.BATCH_ROWS),
         snippet=snippet,
+        prewarm=prewarmed_parts(table),
+        orders=orders(request.app),
     )
 
 

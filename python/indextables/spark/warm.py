@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, TypeVar
 
+from indextables.config import cache as cache_keys
 from indextables.config import log as log_keys
 from indextables.config import read as read_keys
 from indextables.config import storage as storage_keys
@@ -36,7 +37,7 @@ def log_at(path: str, settings: Settings) -> Log:
     # values, not their texts: secrets are equal or not, but all look the same
     shaping = [
         (option.key, settings.get(option))
-        for option in (*storage_keys.OPTIONS, *log_keys.OPTIONS)
+        for option in (*storage_keys.OPTIONS, *cache_keys.OPTIONS, *log_keys.OPTIONS)
         if settings.is_set(option)
     ]
     key = (path, *shaping, *sorted(settings.hadoop.items()))

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from indextables.plan.prewarm import SEGMENTS
 from indextables.sql.commands import Command, require
 from indextables.sql.target import Target
-
-_ALIASES = {
-    "TERM": ("TERM_DICT", "TERM_DICTIONARY"),
-    "FASTFIELD": ("FAST_FIELD",),
-    "POSTINGS": ("POSTING_LISTS",),
-    "POSITIONS": ("POSITION_LISTS",),
-    "FIELDNORM": ("FIELD_NORM",),
-    "STORE": ("DOC_STORE",),
-    "PARQUET_FAST": ("PARQUET_FAST_FIELDS",),
-    "PARQUET_COLS": ("PARQUET_COLUMNS",),
-}
-SEGMENTS = {alias: name for name, others in _ALIASES.items() for alias in (name, *others)}
 
 
 @dataclass(frozen=True)
@@ -57,10 +46,7 @@ class DescribeDataSkippingStats(Command):
 
 @dataclass(frozen=True)
 class PrewarmCache(Command):
-    """Load index parts before they are asked for.
-
-    Not available in this version: the answer says so.
-    """
+    """Load index parts before they are asked for."""
 
     target: Target
     segments: tuple[str, ...] = ()
@@ -99,12 +85,12 @@ class WaitForPrewarmJobs(Command):
 
 @dataclass(frozen=True)
 class EnableProfiler(Command):
-    """Start to measure the engine. Not available in this version: the answer says so."""
+    """Start to measure the engine."""
 
 
 @dataclass(frozen=True)
 class DisableProfiler(Command):
-    """Stop to measure the engine. Not available in this version: the answer says so."""
+    """Stop to measure the engine."""
 
 
 @dataclass(frozen=True)

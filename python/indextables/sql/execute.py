@@ -21,6 +21,12 @@ from indextables.ops.invalidate import run_invalidate
 from indextables.ops.merge_jobs import run_describe_merge_jobs
 from indextables.ops.merge_splits import MergeRequest, run_merge
 from indextables.ops.opened import OpenTable, Row, open_table
+from indextables.ops.prewarm import (
+    PrewarmRequest,
+    run_describe_prewarm_jobs,
+    run_prewarm,
+    run_wait_for_prewarm,
+)
 from indextables.ops.purge import run_purge
 from indextables.ops.repair import run_repair
 from indextables.ops.restore import run_restore
@@ -138,12 +144,20 @@ def _invalidate(command: c.InvalidateLogCache, context: Context) -> list[Row]:
 
 def _wait(command: cache.WaitForPrewarmJobs, context: Context) -> list[Row]:
     path = None if command.target is None else locate(command.target, context)
-    return caches.run_wait_for_prewarm(command.job, path)
+    if path is not None:
+        path = context.log(path).store.url
+    return run_wait_for_prewarm(command.job, path, command.timeout, context)
 
 
 def _prewarm(command: cache.PrewarmCache, context: Context) -> list[Row]:
-    _opened(command.target, context)
-    return caches.run_prewarm(command.segments, command.fields, later=command.asynchronous)
+    request = PrewarmRequest(
+        segments=command.segments,
+        fields=command.fields,
+        parallelism=command.parallelism,
+        where=command.where,
+        asynchronous=command.asynchronous,
+    )
+    return run_prewarm(_opened(command.target, context), request, context)
 
 
 def _unsupported(command: c.Command, _: Context) -> list[Row]:
@@ -158,8 +172,8 @@ def _always(run: Callable[[], list[Row]]) -> Callable[[Any, Context], list[Row]]
     return lambda _command, _context: run()
 
 
-def _nothing(_command: Any, _context: Context) -> list[Row]:
-    return []
+def _anywhere(run: Callable[[Context], list[Row]]) -> Callable[[Any, Context], list[Row]]:
+    return lambda _command, context: run(context)
 
 
 _RUNS: dict[type[c.Command], Callable[[Any, Context], list[Row]]] = {
@@ -185,22 +199,24 @@ _RUNS: dict[type[c.Command], Callable[[Any, Context], list[Row]]] = {
     c.Compact: _checkpoint,
     c.TruncateTimeTravel: _truncate,
     c.Restore: _restore,
-    cache.FlushSearcherCache: lambda _, context: caches.run_flush_searcher_cache(context),
-    cache.FlushDiskCache: _always(caches.run_flush_disk_cache),
+    cache.FlushSearcherCache: _anywhere(caches.run_flush_searcher_cache),
+    cache.FlushDiskCache: _anywhere(caches.run_flush_disk_cache),
     cache.FlushDataSkippingStats: _always(skipping_stats.run_reset_skipping_stats),
     cache.InvalidateDataSkippingCache: _always(skipping_stats.run_reset_skipping_stats),
-    cache.DescribeDiskCache: _always(caches.run_describe_disk_cache),
-    cache.DescribeStorageStats: lambda _, context: caches.run_describe_storage_stats(context),
+    cache.DescribeDiskCache: _anywhere(caches.run_describe_disk_cache),
+    cache.DescribeStorageStats: _anywhere(caches.run_describe_storage_stats),
     cache.DescribeDataSkippingStats: _always(skipping_stats.run_describe_skipping_stats),
     cache.PrewarmCache: _prewarm,
-    cache.DescribePrewarmJobs: _nothing,
+    cache.DescribePrewarmJobs: _anywhere(run_describe_prewarm_jobs),
     cache.WaitForPrewarmJobs: _wait,
-    cache.EnableProfiler: _always(caches.run_switch_profiler),
-    cache.DisableProfiler: _always(caches.run_switch_profiler),
-    cache.DescribeProfiler: _nothing,
-    cache.ResetProfiler: _nothing,
-    cache.DescribeProfilerCache: _nothing,
-    cache.ResetProfilerCache: _nothing,
+    cache.EnableProfiler: lambda _, context: caches.run_switch_profiler(context, on=True),
+    cache.DisableProfiler: lambda _, context: caches.run_switch_profiler(context, on=False),
+    cache.DescribeProfiler: _anywhere(caches.run_describe_profiler),
+    cache.ResetProfiler: lambda _, context: caches.run_describe_profiler(context, reset=True),
+    cache.DescribeProfilerCache: _anywhere(caches.run_describe_profiler_cache),
+    cache.ResetProfilerCache: lambda _, context: caches.run_describe_profiler_cache(
+        context, reset=True
+    ),
     companion.BuildCompanion: _unsupported,
     companion.SetTableRoot: lambda command, context: run_set_table_root(
         _opened(command.target, context), command.name, command.path

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from indextables.config.settings import Settings, resolve
 from indextables.log import Log, open_log
+from indextables.ops.context import Executor
 from indextables.ops.tasks import run_task
 from indextables.sql.where import parse_where
 from indextables.storage import open_store
@@ -59,7 +61,12 @@ class LocalContext:
         """The predicate of a WHERE clause."""
         return parse_where(text, schema)
 
-    def tasks(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def tasks(
+        self,
+        kind: str,
+        payloads: Sequence[Mapping[str, Any]],
+        places: Sequence[str] = (),  # noqa: ARG002 (there is one place)
+    ) -> list[dict[str, Any]]:
         """Run the work with as many threads as there are cores: the engine does it."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return list(pool.map(lambda payload: self.run_task(kind, payload), payloads))
@@ -67,6 +74,14 @@ class LocalContext:
     def run_task(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Do one piece of the work."""
         return run_task(kind, payload)
+
+    def executors(self) -> list[Executor]:
+        """This process."""
+        return [Executor("driver", socket.gethostname())]
+
+    def app(self) -> str:
+        """This process, which is an application by itself."""
+        return f"process-{os.getpid()}"
 
     def step(self, compute: Callable[[], T]) -> T:
         """Nothing is ever run twice here."""

@@ -19,6 +19,7 @@ from indextables.config.secret import Secret
 from indextables.config.settings import Settings
 from indextables.storage.address import Address, Kind, parse_address
 from indextables.storage.azure import azure_options
+from indextables.storage.caching import cache_options
 from indextables.storage.google import google_options
 from indextables.storage.hadoop import HadoopKeys
 from indextables.storage.s3 import s3_options
@@ -47,6 +48,7 @@ class Connection:
     client: Mapping[str, Value] = field(default_factory=dict)
     retries: int = 0
     transfer: Mapping[str, int] = field(default_factory=dict)
+    cache: Mapping[str, str | int] = field(default_factory=dict)
     provider: str | None = None
     properties: Mapping[str, Value] = field(default_factory=dict)
 
@@ -61,6 +63,7 @@ class Connection:
             "retry_longest_pause_ms": LONGEST_PAUSE_MS,
             "retry_seconds": RETRY_SECONDS,
             **self.transfer,
+            **self.cache,
         }
         if self.provider:
             options["credentials_provider"] = self.provider_spec()
@@ -106,6 +109,7 @@ def plan_connection(url: str, settings: Settings, environ: Mapping[str, str]) ->
             "upload_concurrency": settings.get(keys.MAX_CONCURRENCY),
             **plan_reading(settings),
         },
+        cache_options(settings),
         provider,
         _properties(settings) if provider else {},
     )

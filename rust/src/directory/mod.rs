@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use ownedbytes::OwnedBytes;
 use tantivy::HasLen;
@@ -24,7 +24,7 @@ pub use hotcache::HotCache;
 
 use crate::error::{EngineError, Result};
 use crate::split::{SIDECAR_FILE, SIDECAR_SUM_FILE, Sidecar};
-use crate::store::{RangeSource, lock};
+use crate::store::RangeSource;
 
 /// The files of one split; cheap to clone.
 #[derive(Clone)]
@@ -37,39 +37,7 @@ struct Bundle {
     files: BTreeMap<PathBuf, Range<u64>>,
     hotcache: HotCache,
     footer_start: u64,
-    fetched: Fetched,
     checks: OnceLock<Checks>,
-}
-
-/// Bytes of a remote file that were read before, so that a repeated query costs no request.
-#[derive(Default)]
-struct Fetched {
-    ranges: Mutex<(BTreeMap<u64, OwnedBytes>, usize)>,
-}
-
-impl Fetched {
-    /// Enough for the dictionaries and columns a few queries touch.
-    const MAX_BYTES: usize = 64 << 20;
-
-    fn get(&self, range: &Range<u64>) -> Option<OwnedBytes> {
-        let held = lock(&self.ranges);
-        let (&start, bytes) = held.0.range(..=range.start).next_back()?;
-        let offset = (range.start - start) as usize;
-        let end = offset + (range.end - range.start) as usize;
-        (end <= bytes.len()).then(|| bytes.slice(offset..end))
-    }
-
-    fn put(&self, start: u64, bytes: &OwnedBytes) {
-        let mut held = lock(&self.ranges);
-        if held.1 + bytes.len() > Self::MAX_BYTES {
-            *held = (BTreeMap::new(), 0);
-        }
-        if bytes.len() <= Self::MAX_BYTES {
-            let replaced = held.0.insert(start, bytes.clone());
-            held.1 += bytes.len();
-            held.1 -= replaced.map_or(0, |old| old.len());
-        }
-    }
 }
 
 impl BundleDirectory {
@@ -88,7 +56,6 @@ impl BundleDirectory {
                 files,
                 hotcache,
                 footer_start: footer.start,
-                fetched: Fetched::default(),
                 checks: OnceLock::new(),
             }),
         })
@@ -161,7 +128,7 @@ impl BundleDirectory {
         Ok(())
     }
 
-    /// Fetches ranges of one file together, so that later reads of them cost no round trip.
+    /// Fetches ranges of one file together, so that later reads find them in the caches.
     pub fn prefetch(&self, path: &Path, wanted: &[Range<u64>]) -> io::Result<()> {
         let Some(file) = self.bundle.files.get(path) else {
             return Ok(());
@@ -172,20 +139,11 @@ impl BundleDirectory {
         let mut missing: Vec<Range<u64>> = Vec::new();
         for range in wanted {
             let absolute = within(file, range)?;
-            if self.bundle.hotcache.get(path, range).is_none()
-                && self.bundle.fetched.get(&absolute).is_none()
-            {
+            if self.bundle.hotcache.get(path, range).is_none() {
                 missing.push(absolute);
             }
         }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let fetched = self.bundle.source.read_many(&missing)?;
-        for (range, bytes) in missing.iter().zip(&fetched) {
-            self.bundle.fetched.put(range.start, bytes);
-        }
-        Ok(())
+        self.bundle.source.read_many(&missing).map(|_| ())
     }
 
     fn read(&self, path: &Path, file: &Range<u64>, range: Range<u64>) -> io::Result<OwnedBytes> {
@@ -199,14 +157,10 @@ impl BundleDirectory {
             }
             return self.bundle.source.read(absolute);
         }
-        let known = self.bundle.hotcache.get(path, &range);
-        if let Some(bytes) = known.or_else(|| self.bundle.fetched.get(&absolute)) {
-            return Ok(bytes);
+        match self.bundle.hotcache.get(path, &range) {
+            Some(bytes) => Ok(bytes),
+            None => self.bundle.source.read(absolute),
         }
-        let start = absolute.start;
-        let bytes = self.bundle.source.read(absolute)?;
-        self.bundle.fetched.put(start, &bytes);
-        Ok(bytes)
     }
 }
 

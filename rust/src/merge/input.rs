@@ -38,7 +38,7 @@ pub struct OpenInput {
 impl OpenInput {
     /// Opens a split and compares every file with its checksum: a merge must not spread damage.
     pub fn open(input: &MergeInput, store: &Store, scratch: &Scratch) -> Result<Self> {
-        let source = store.source(&input.path, input.footer.map(|(_, end)| end))?;
+        let source = store.source_once(&input.path, input.footer.map(|(_, end)| end))?;
         let source = if source.is_remote() {
             download(source.as_ref(), scratch).at(&input.path)?
         } else {

@@ -6,6 +6,7 @@ mod layout;
 use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::Schema as ArrowSchema;
+use tantivy::directory::FileSlice;
 use tantivy::schema::Schema;
 use tantivy::{Index, SegmentReader};
 
@@ -45,13 +46,17 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// One of the segment's files.
+    pub fn open(&self, part: tantivy::index::SegmentComponent) -> Result<FileSlice> {
+        Ok(self.segment.open_read(part).map_err(tantivy::TantivyError::from)?)
+    }
+
     /// The reader of stored documents, opened on first use.
     pub fn doc_store(&self) -> Result<Arc<DocStore>> {
         if let Some(open) = self.doc_store.get() {
             return Ok(open.clone());
         }
-        let component = tantivy::index::SegmentComponent::Store;
-        let file = self.segment.open_read(component).map_err(tantivy::TantivyError::from)?;
+        let file = self.open(tantivy::index::SegmentComponent::Store)?;
         let path = self.segment.relative_path(tantivy::index::SegmentComponent::Store);
         let open = Arc::new(DocStore::open(file, path, self.reader.max_doc())?);
         Ok(self.doc_store.get_or_init(|| open).clone())

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use crate::cancel::Cancel;
 use crate::merge::{self, MergeInput, Target};
+use crate::profile::{self, Section};
 use crate::python::arrow::import_schema;
 use crate::python::errors::run_interruptible;
 use crate::python::store::PyStore;
@@ -24,6 +25,7 @@ fn merge_splits(
     let store = &store.get().store;
     let schema = schema.map(import_schema).transpose()?;
     let cancel = Cancel::default();
+    let _timer = profile::start(Section::Merge);
     run_interruptible(py, &cancel, || {
         let inputs: Vec<MergeInput> = serde_json::from_str(inputs)?;
         let fields = parse_fields(fields)?;

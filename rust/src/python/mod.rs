@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 pub mod arrow;
 #[cfg(feature = "bench")]
 mod bench;
+mod cache;
 pub mod errors;
 mod manifest;
 mod merge;
@@ -27,6 +28,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     bench::register(module)?;
     manifest::register(module)?;
     merge::register(module)?;
+    cache::register(module)?;
     query::register(module)?;
     split::register(module)?;
     store::register(module)?;

@@ -9,6 +9,8 @@ use crate::aggregate::{self, Request};
 use crate::cancel::Cancel;
 use crate::inspect;
 use crate::open::Split;
+use crate::prewarm;
+use crate::profile::{self, Section};
 use crate::python::arrow::{ArrowStream, import_schema};
 use crate::python::errors::{run, run_interruptible};
 use crate::python::store::PyStore;
@@ -35,6 +37,7 @@ impl PySplit {
     ) -> PyResult<Self> {
         let schema = schema.map(import_schema).transpose()?;
         let store = &store.store;
+        let _timer = profile::start(Section::OpenSplit);
         let split =
             run(py, || Split::open(store, path, footer, deleted.as_deref(), schema.as_deref()))?;
         Ok(Self { split: Arc::new(split) })
@@ -52,6 +55,7 @@ impl PySplit {
 
     #[pyo3(signature = (query=""))]
     fn count(&self, py: Python<'_>, query: &str) -> PyResult<u64> {
+        let _timer = profile::start(Section::Count);
         run(py, || search::count(&self.split, &Node::parse(query)?))
     }
 
@@ -64,6 +68,7 @@ impl PySplit {
         options: &str,
     ) -> PyResult<ArrowStream> {
         let schema = import_schema(schema)?;
+        let _timer = profile::start(Section::Search);
         let stream = run(py, || {
             search::search(&self.split, &Node::parse(query)?, schema, &Options::parse(options)?)
         })?;
@@ -73,6 +78,11 @@ impl PySplit {
     /// Counts, columns, files and component sizes, as JSON.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         run(py, || Ok(inspect::describe(&self.split)?.to_string()))
+    }
+
+    /// Loads parts of fields into the caches; what was loaded, as JSON.
+    fn prewarm(&self, py: Python<'_>, parts: Vec<String>, fields: Vec<String>) -> PyResult<String> {
+        run(py, || Ok(serde_json::to_string(&prewarm::prewarm(&self.split, &parts, &fields)?)?))
     }
 
     /// What is wrong with the bytes of a split, as a JSON list.
@@ -90,6 +100,7 @@ impl PySplit {
         schema: &Bound<'_, PyAny>,
     ) -> PyResult<ArrowStream> {
         let schema = import_schema(schema)?;
+        let _timer = profile::start(Section::Aggregate);
         let cancel = Cancel::default();
         let batch = run_interruptible(py, &cancel, || {
             let request = Request::parse(request)?;

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use crate::cancel::Cancel;
 use crate::error::Result;
+use crate::profile::{self, Section};
 use crate::python::arrow::{import_batch, import_schema};
 use crate::python::errors::{run, run_interruptible, to_python};
 use crate::python::store::PyStore;
@@ -47,6 +48,7 @@ impl PySplitWriter {
 
     fn write(&self, batch: &Bound<'_, PyAny>) -> PyResult<()> {
         let rows = import_batch(batch)?;
+        let _timer = profile::start(Section::WriteBatch);
         run(batch.py(), || self.with(|writer| writer.write(&rows)))
     }
 
@@ -67,6 +69,7 @@ impl PySplitWriter {
 
     fn finish(&self, py: Python<'_>, store: &Bound<'_, PyStore>, path: &str) -> PyResult<String> {
         let store = &store.get().store;
+        let _timer = profile::start(Section::FinishSplit);
         run_interruptible(py, &self.cancel, || {
             self.with(|writer| {
                 let split = writer.finish()?;

@@ -22,6 +22,7 @@ pub use options::{Options, Order, SnippetOptions, SortKey};
 
 use crate::error::{At, EngineError, Result};
 use crate::open::Split;
+use crate::profile::{self, Section};
 use crate::query::{Node, build};
 use output::Output;
 
@@ -93,6 +94,7 @@ impl Iterator for Guarded {
 
     fn next(&mut self) -> Option<Self::Item> {
         let inner = self.inner.as_mut()?;
+        let _timer = profile::start(Section::ReadBatch);
         let outcome = catch_unwind(AssertUnwindSafe(|| inner.next()));
         let item = outcome.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -11,12 +11,14 @@ use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::memory::InMemory;
+use object_store::path::Path;
 use object_store::{BackoffConfig, ObjectStore, ObjectStoreScheme, RetryConfig};
 use url::Url;
 
 use super::Counters;
 use super::credentials::{Provider, aws, azure, google};
 use super::runtime::PerProcess;
+use crate::cache;
 use crate::error::{EngineError, Result};
 
 const REDACTED: &str = "***REDACTED***";
@@ -30,6 +32,7 @@ pub(super) struct Client {
     options: HashMap<String, String>,
     pub(super) upload: UploadPlan,
     pub(super) reading: ReadPlan,
+    pub(super) cache: Arc<cache::Options>,
     connection: PerProcess<Arc<dyn ObjectStore>>,
     pub(super) counters: Counters,
 }
@@ -71,8 +74,9 @@ impl Client {
             least: number("read_least_ranges", 50)? as usize,
             concurrency: number("read_concurrency", 8)?.max(1) as usize,
         };
+        let cache = Arc::new(cache::Options::parse(&options)?);
         let (connection, counters) = (PerProcess::new(), Counters::default());
-        Ok(Client { url, options, upload, reading, connection, counters })
+        Ok(Client { url, options, upload, reading, cache, connection, counters })
     }
 
     pub(super) fn connect(&self) -> Result<Arc<dyn ObjectStore>> {
@@ -103,6 +107,14 @@ impl Client {
             ObjectStoreScheme::GoogleCloudStorage => built!(GoogleCloudStorageBuilder, google),
             _ => object_store::parse_url_opts(&self.url, &self.options).map(|(s, _)| Arc::from(s)),
         }
+    }
+
+    /// Where an object lies, for all time and all processes; without secrets.
+    pub(super) fn address(&self, path: &Path) -> String {
+        let endpoint = self.options.iter().find(|(key, _)| key.contains("endpoint"));
+        let endpoint = endpoint.map_or("", |(_, value)| value);
+        let (scheme, place) = (self.url.scheme(), self.url.authority());
+        format!("{scheme}://{place}/{path} {endpoint}")
     }
 
     /// Throttling and lost connections are waited out; a refused condition never is.

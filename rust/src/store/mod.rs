@@ -19,6 +19,7 @@ use object_store::path::Path;
 use url::Url;
 
 pub use credentials::set_credentials_source;
+pub(crate) use runtime::PerProcess;
 pub use source::{BytesSource, RangeSource};
 
 use crate::error::{At, EngineError, Result};
@@ -110,13 +111,27 @@ impl Store {
 
     /// Opens a file for reading; a known length saves a request.
     pub fn source(&self, path: &str, len: Option<u64>) -> Result<Arc<dyn RangeSource>> {
+        self.open_source(path, len, true)
+    }
+
+    /// Opens a file that is read once, so that keeping its bytes would only push out others.
+    pub fn source_once(&self, path: &str, len: Option<u64>) -> Result<Arc<dyn RangeSource>> {
+        self.open_source(path, len, false)
+    }
+
+    fn open_source(
+        &self,
+        path: &str,
+        len: Option<u64>,
+        cached: bool,
+    ) -> Result<Arc<dyn RangeSource>> {
         match &self.place {
             Place::Local(root) => {
                 Ok(Arc::new(BytesSource::map(&local_file(root, path)?).at(path)?))
             }
             Place::Remote(client, prefix) => {
                 let full = object_path(prefix, path)?;
-                Ok(Arc::new(RemoteSource::open(client.clone(), full, len)?))
+                Ok(Arc::new(RemoteSource::open(client.clone(), full, len, cached)?))
             }
         }
     }
@@ -212,7 +227,7 @@ fn partial_name(target: &FilePath) -> PathBuf {
     target.with_file_name(name)
 }
 
-fn parse_options(options: &str) -> Result<HashMap<String, String>> {
+pub(crate) fn parse_options(options: &str) -> Result<HashMap<String, String>> {
     if options.trim().is_empty() {
         return Ok(HashMap::new());
     }

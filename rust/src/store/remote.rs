@@ -12,7 +12,9 @@ use ownedbytes::OwnedBytes;
 use super::connect::{Client, ReadPlan};
 use super::source::{Shared, out_of_file};
 use super::{RangeSource, runtime};
+use crate::cache::FileCache;
 use crate::error::Result;
+use crate::profile::{self, Section};
 
 /// Few ranges are joined over holes up to this: a round trip costs more than these bytes.
 const NEAR: u64 = 64 << 10;
@@ -21,10 +23,17 @@ pub(super) struct RemoteSource {
     client: Arc<Client>,
     path: Path,
     len: u64,
+    cache: Option<FileCache>,
 }
 
 impl RemoteSource {
-    pub(super) fn open(client: Arc<Client>, path: Path, len: Option<u64>) -> Result<RemoteSource> {
+    /// Opens a file; what is read is kept in the caches if `cached`.
+    pub(super) fn open(
+        client: Arc<Client>,
+        path: Path,
+        len: Option<u64>,
+        cached: bool,
+    ) -> Result<RemoteSource> {
         let len = match len {
             Some(len) => len,
             None => {
@@ -34,7 +43,9 @@ impl RemoteSource {
                 head.map_err(|e| client.failed(path.as_ref(), e))?.size
             }
         };
-        Ok(RemoteSource { client, path, len })
+        let cache =
+            cached.then(|| FileCache::new(client.cache.clone(), &client.address(&path), len));
+        Ok(RemoteSource { client, path, len, cache })
     }
 
     /// Fetches ranges, some at a time, and makes something of each as it arrives.
@@ -43,9 +54,7 @@ impl RemoteSource {
         ranges: &[Range<u64>],
         each: impl Fn(usize, bytes::Bytes) -> T,
     ) -> Result<Vec<T>> {
-        if let Some(range) = ranges.iter().find(|r| r.start > r.end || r.end > self.len) {
-            return Err(out_of_file(range, self.len).into());
-        }
+        let _timer = profile::start(Section::Fetch);
         let store = self.client.connect()?;
         let total = ranges.iter().map(|r| r.end - r.start).sum();
         self.client.counters.add(ranges.len() as u64, total);
@@ -59,6 +68,47 @@ impl RemoteSource {
                 .await
         })?;
         fetched.map_err(|e| self.client.failed(self.path.as_ref(), e))
+    }
+
+    /// Fetches ranges in few requests; which range, and its bytes.
+    fn fetch_joined(&self, ranges: &[Range<u64>]) -> Result<Vec<(usize, OwnedBytes)>> {
+        let joined = join(ranges, self.client.reading);
+        let requests: Vec<Range<u64>> = joined.iter().map(|(range, _)| range.clone()).collect();
+        let cut = |at: usize, bytes: bytes::Bytes| {
+            let (whole, held) = &joined[at];
+            let bytes = OwnedBytes::new(Shared(bytes));
+            let wanted: u64 = held.iter().map(|&i| ranges[i].end - ranges[i].start).sum();
+            // what is kept must not keep a much larger request in memory
+            let sparse = wanted < (whole.end - whole.start) / 2;
+            let part = |&i: &usize| {
+                let start = (ranges[i].start - whole.start) as usize;
+                let part = bytes.slice(start..start + (ranges[i].end - ranges[i].start) as usize);
+                (i, if sparse { OwnedBytes::new(part.to_vec()) } else { part })
+            };
+            let parts: Vec<(usize, OwnedBytes)> = held.iter().map(part).collect();
+            if let Some(cache) = &self.cache {
+                // one file on disk, however many ranges it answers
+                cache.put_disk(whole.start, &bytes);
+                if sparse {
+                    parts.iter().for_each(|(i, part)| cache.put_memory(ranges[*i].start, part));
+                } else {
+                    cache.put_memory(whole.start, &bytes);
+                }
+            }
+            parts
+        };
+        Ok(self.fetch(&requests, cut)?.into_iter().flatten().collect())
+    }
+
+    fn known(&self, range: &Range<u64>) -> Option<OwnedBytes> {
+        self.cache.as_ref()?.get(range)
+    }
+
+    fn check(&self, range: &Range<u64>) -> io::Result<()> {
+        if range.start > range.end || range.end > self.len {
+            return Err(out_of_file(range, self.len));
+        }
+        Ok(())
     }
 }
 
@@ -90,33 +140,36 @@ impl RangeSource for RemoteSource {
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<OwnedBytes> {
+        self.check(&range)?;
         if range.is_empty() {
             return Ok(OwnedBytes::empty());
         }
-        let mut fetched = self.fetch(std::slice::from_ref(&range), |_, bytes| bytes)?;
-        Ok(OwnedBytes::new(Shared(fetched.pop().unwrap_or_default())))
+        if let Some(bytes) = self.known(&range) {
+            return Ok(bytes);
+        }
+        let keep = |_: usize, bytes: bytes::Bytes| {
+            let bytes = OwnedBytes::new(Shared(bytes));
+            if let Some(cache) = &self.cache {
+                cache.put_memory(range.start, &bytes);
+                cache.put_disk(range.start, &bytes);
+            }
+            bytes
+        };
+        let mut fetched = self.fetch(std::slice::from_ref(&range), keep)?;
+        Ok(fetched.pop().unwrap_or_else(OwnedBytes::empty))
     }
 
     fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<OwnedBytes>> {
-        let joined = join(ranges, self.client.reading);
-        let requests: Vec<Range<u64>> = joined.iter().map(|(range, _)| range.clone()).collect();
-        let cut = |at: usize, bytes: bytes::Bytes| {
-            let (whole, held) = &joined[at];
-            let wanted: u64 = held.iter().map(|&i| ranges[i].end - ranges[i].start).sum();
-            // what is kept must not keep a much larger request in memory
-            let sparse = wanted < (whole.end - whole.start) / 2;
-            let part = |&i: &usize| {
-                let start = (ranges[i].start - whole.start) as usize;
-                let part = bytes.slice(start..start + (ranges[i].end - ranges[i].start) as usize);
-                (i, if sparse { bytes::Bytes::copy_from_slice(&part) } else { part })
-            };
-            held.iter().map(part).collect::<Vec<_>>()
-        };
-        let mut found = vec![OwnedBytes::empty(); ranges.len()];
-        for (i, part) in self.fetch(&requests, cut)?.into_iter().flatten() {
-            found[i] = OwnedBytes::new(Shared(part));
+        ranges.iter().try_for_each(|range| self.check(range))?;
+        let mut found: Vec<Option<OwnedBytes>> = ranges.iter().map(|r| self.known(r)).collect();
+        let missing: Vec<usize> = (0..ranges.len()).filter(|&i| found[i].is_none()).collect();
+        let wanted: Vec<Range<u64>> = missing.iter().map(|&i| ranges[i].clone()).collect();
+        if !wanted.is_empty() {
+            for (at, part) in self.fetch_joined(&wanted)? {
+                found[missing[at]] = Some(part);
+            }
         }
-        Ok(found)
+        Ok(found.into_iter().map(|bytes| bytes.unwrap_or_else(OwnedBytes::empty)).collect())
     }
 
     fn is_remote(&self) -> bool {

@@ -11,16 +11,16 @@ use tokio::runtime::Runtime;
 use crate::error::{EngineError, Result};
 
 /// A value that belongs to the process that made it.
-pub(super) struct PerProcess<T> {
+pub(crate) struct PerProcess<T> {
     slot: Mutex<Option<(u32, T)>>,
 }
 
 impl<T: Clone> PerProcess<T> {
-    pub(super) const fn new() -> PerProcess<T> {
+    pub(crate) const fn new() -> PerProcess<T> {
         PerProcess { slot: Mutex::new(None) }
     }
 
-    pub(super) fn get(&self, make: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn get(&self, make: impl FnOnce() -> Result<T>) -> Result<T> {
         let pid = std::process::id();
         let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((owner, value)) = slot.as_ref()

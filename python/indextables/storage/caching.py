@@ -1,0 +1,46 @@
+"""What is kept near of remote files: the cache keys as options of the engine's store.
+
+The options travel to executors, so what differs between machines (is there a `/local_disk0`, how
+large is the disk) is found out by the engine where it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from indextables.config import cache as keys
+from indextables.config.settings import Settings
+
+
+def cache_options(settings: Settings) -> dict[str, str | int]:
+    """Options of the memory and disk cache, and of how requests are joined and run."""
+    return {
+        "cache_memory_bytes": settings.get(keys.MAX_BYTES),
+        "cache_name": settings.get(keys.NAME),
+        "cache_disk_path": _disk_path(settings),
+        "cache_disk_max_bytes": settings.get(keys.DISK_MAX_BYTES),
+        "cache_disk_compression": settings.get(keys.DISK_COMPRESSION),
+        "cache_disk_min_compress_bytes": settings.get(keys.DISK_MIN_COMPRESS),
+        "cache_disk_rescan_ms": int(settings.get(keys.DISK_RESCAN_SECONDS) * 1000),
+        "cache_queue_mode": settings.get(keys.QUEUE_MODE),
+        "cache_queue_capacity": settings.get(keys.QUEUE_CAPACITY),
+        "cache_queue_budget": settings.get(keys.QUEUE_BUDGET),
+        "cache_queue_drop": str(settings.get(keys.DROP_WHEN_FULL)).lower(),
+        "coalesce_gap_bytes": settings.get(keys.COALESCE_MAX_GAP),
+        "download_concurrency": settings.get(keys.MAX_CONCURRENT_LOADS),
+    }
+
+
+def _disk_path(settings: Settings) -> str:
+    """The folder, `auto` for the usual one if the machine has it, or nothing when it is off."""
+    enabled = settings.get(keys.DISK_ENABLED)
+    if enabled is False:
+        return ""
+    named = settings.get(keys.DISK_PATH) or settings.get(keys.DIRECTORY)
+    if named:
+        return named
+    if enabled is None:
+        return "auto"
+    return str(Path(tempfile.gettempdir()) / f"indextables-{os.getuid()}-slicecache")

@@ -1,0 +1,72 @@
+//! Python face of `cache` and `profile`: counts, and what can be forgotten.
+
+use pyo3::prelude::*;
+
+use crate::cache;
+use crate::profile;
+use crate::python::errors::run;
+
+/// Hits, misses and bytes of the caches of this process, as JSON.
+#[pyfunction]
+#[pyo3(signature = (reset=false))]
+fn cache_stats(py: Python<'_>, reset: bool) -> PyResult<String> {
+    run(py, || Ok(serde_json::to_string(&cache::stats(reset))?))
+}
+
+/// Waits until everything that is to be kept on disk is there.
+#[pyfunction]
+fn cache_sync(py: Python<'_>) -> PyResult<()> {
+    run(py, || {
+        cache::sync();
+        Ok(())
+    })
+}
+
+/// Forgets the pieces kept in memory: their number and bytes.
+#[pyfunction]
+fn clear_memory_cache(py: Python<'_>) -> PyResult<(u64, u64)> {
+    run(py, || Ok(cache::clear_memory()))
+}
+
+/// Folder, limit, bytes, pieces and files of the disk cache that store options describe, if any.
+#[pyfunction]
+fn disk_cache_usage(
+    py: Python<'_>,
+    options: &str,
+) -> PyResult<Option<(String, u64, u64, u64, u64)>> {
+    run(py, || {
+        Ok(cache::disk_usage(options)?.map(|(root, limit, usage)| {
+            let root = root.to_string_lossy().into_owned();
+            (root, limit, usage.bytes, usage.pieces, usage.files)
+        }))
+    })
+}
+
+/// Deletes the disk cache that store options describe: bytes and pieces; nothing when it is off.
+#[pyfunction]
+fn clear_disk_cache(py: Python<'_>, options: &str) -> PyResult<Option<(u64, u64)>> {
+    run(py, || cache::clear_disk(options))
+}
+
+/// Turns the profiler of this process on or off.
+#[pyfunction]
+fn enable_profiler(on: bool) {
+    profile::enable(on);
+}
+
+/// What each section of the engine took, as a JSON list.
+#[pyfunction]
+#[pyo3(signature = (reset=false))]
+fn profile_sections(py: Python<'_>, reset: bool) -> PyResult<String> {
+    run(py, || Ok(serde_json::to_string(&profile::measured(reset))?))
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(cache_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(cache_sync, module)?)?;
+    module.add_function(wrap_pyfunction!(clear_memory_cache, module)?)?;
+    module.add_function(wrap_pyfunction!(disk_cache_usage, module)?)?;
+    module.add_function(wrap_pyfunction!(clear_disk_cache, module)?)?;
+    module.add_function(wrap_pyfunction!(enable_profiler, module)?)?;
+    module.add_function(wrap_pyfunction!(profile_sections, module)?)
+}
