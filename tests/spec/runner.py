@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-import os
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -22,13 +20,13 @@ from indextables.sql.parser import parse
 class LocalDoor:
     """Commands without Spark, on paths or on names of a mapping."""
 
-    def __init__(self, root: Path, *, by_name: bool) -> None:
-        self.root, self.by_name = root, by_name
-        self.context = LocalContext()
+    def __init__(self, place, scratch: Path, *, by_name: bool) -> None:
+        self.place, self.scratch, self.by_name = place, scratch, by_name
+        self.context = LocalContext(session=place.options)
 
     def register(self, name: str) -> None:
         if self.by_name:
-            self.context.tables = {**self.context.tables, f"spec.{name}": str(self.root / name)}
+            self.context.tables = {**self.context.tables, f"spec.{name}": self.place.path(name)}
 
     def session(self, key: str, value: str) -> None:
         self.context.session = {**self.context.session, key: value}
@@ -44,17 +42,19 @@ class LocalDoor:
 class SparkDoor:
     """Commands through `spark.sql`, on paths or on catalog tables."""
 
-    def __init__(self, root: Path, spark, *, by_name: bool) -> None:
-        self.root, self.spark, self.by_name = root, spark, by_name
-        self.context = LocalContext()
+    def __init__(self, place, scratch: Path, spark, *, by_name: bool) -> None:
+        self.place, self.scratch, self.spark, self.by_name = place, scratch, spark, by_name
+        self.context = LocalContext(session=place.options)
         self._set: list[str] = []
+        for key, value in place.options.items():
+            self.session(key, value)
         if by_name:
             spark.sql("CREATE DATABASE IF NOT EXISTS spec")
 
     def register(self, name: str) -> None:
         if self.by_name:
             self.spark.sql(f"DROP TABLE IF EXISTS spec.{name}")
-            path = self.root / name
+            path = self.place.path(name)
             self.spark.sql(f"CREATE TABLE spec.{name} USING indextables LOCATION '{path}'")
 
     def session(self, key: str, value: str) -> None:
@@ -89,18 +89,15 @@ class Run:
 
     def log(self, name):
         # another process may have committed: look anew
-        log = self.door.context.log(str(self.door.root / name))
+        log = self.door.context.log(self.door.place.path(name))
         log.invalidate()
         return log
-
-    def folder(self, name) -> Path:
-        return self.door.root / name
 
     def command(self, block: Block) -> str:
         def replace(found):
             name, _, kind = found[1].partition(".")
             if kind == "path" or not self.door.by_name:
-                return f"'{self.folder(name)}{found[2] or ''}'"
+                return f"'{self.door.place.path(name)}{found[2] or ''}'"
             return f"spec.{name}"
 
         return re.sub(r"\$\{([\w.]+)\}(/[\w/.-]+)?", replace, block.command)
@@ -116,26 +113,20 @@ class Run:
 
     def do_session(self, block):
         key, value = block.rest.split()
-        self.door.session(key, value.replace("${root}", str(self.door.root)))
+        self.door.session(key, value.replace("${root}", str(self.door.scratch)))
 
     def do_age(self, block):
         name, hours = block.rest.split()
-        at = time.time() - float(hours) * 3600
-        for file in self.folder(name).rglob("*"):
-            if file.is_file():
-                os.utime(file, (at, at))
+        self.door.place.age(name, float(hours))
 
     def do_remove(self, block):
         name, pattern = block.rest.split()
         gone = self.matching(name, pattern)
         assert gone, f"nothing matches {pattern}"
-        for file in gone:
-            file.unlink()
+        self.door.place.remove(name, gone)
 
     def matching(self, name, pattern):
-        root = self.folder(name)
-        files = [file for file in root.rglob("*") if file.is_file()]
-        return [f for f in files if fnmatch.fnmatch(str(f.relative_to(root)), pattern)]
+        return [file for file in self.door.place.files(name) if fnmatch.fnmatch(file, pattern)]
 
     def do_rows(self, block):
         name, wanted = block.rest.split()

@@ -29,6 +29,7 @@ class Proxy:
         self.requests: list[Request] = []
         self.rule: Callable[[Request], str] = lambda _: PASS
         self.delay_seconds = 0.0
+        self.at_once = self.most_at_once = 0
         self._lock = threading.Lock()
         self.port = port
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -47,7 +48,13 @@ class Proxy:
     def decide(self, request: Request) -> str:
         with self._lock:
             self.requests.append(request)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
             return self.rule(request)
+
+    def done(self) -> None:
+        with self._lock:
+            self.at_once -= 1
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -60,6 +67,12 @@ class _Handler(BaseHTTPRequestHandler):
         proxy = self.server.proxy
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         action = proxy.decide(Request(self.command, self.path, dict(self.headers)))
+        try:
+            self.serve(proxy, action, body)
+        finally:
+            proxy.done()
+
+    def serve(self, proxy, action, body):
         time.sleep(proxy.delay_seconds)
         if action in (SLOW_DOWN, DENY):
             status, code = (503, b"SlowDown") if action == SLOW_DOWN else (403, b"AccessDenied")

@@ -32,16 +32,30 @@ def s3_get(url: str, access_key: str, secret_key: str) -> str:
     return _send("GET", url, sign_s3("GET", url, access_key, secret_key))
 
 
-def sign_s3(method: str, url: str, access_key: str, secret_key: str) -> dict[str, str]:
-    """Headers of AWS signature version 4, empty body."""
+def s3_put(url: str, data: bytes, access_key: str, secret_key: str, more: dict[str, str]) -> None:
+    signed = sign_s3("PUT", url, access_key, secret_key, data=data, more=more)
+    _send("PUT", url, signed, data)
+
+
+def sign_s3(
+    method: str,
+    url: str,
+    access_key: str,
+    secret_key: str,
+    *,
+    data: bytes = b"",
+    more: dict[str, str] | None = None,
+) -> dict[str, str]:
+    """Headers of AWS signature version 4; more headers come after `x-amz-` in the alphabet."""
     now = datetime.now(UTC)
     moment, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
     parts = urlsplit(url)
-    empty = hashlib.sha256(b"").hexdigest()
-    headers = {"host": parts.netloc, "x-amz-content-sha256": empty, "x-amz-date": moment}
+    sent = hashlib.sha256(data).hexdigest()
+    headers = {"host": parts.netloc, "x-amz-content-sha256": sent, "x-amz-date": moment}
+    headers |= more or {}
     names = ";".join(headers)
     query = "&".join(sorted(q if "=" in q else q + "=" for q in parts.query.split("&") if q))
-    lines = [method, parts.path, query, *(f"{k}:{v}" for k, v in headers.items()), "", names, empty]
+    lines = [method, parts.path, query, *(f"{k}:{v}" for k, v in headers.items()), "", names, sent]
     scope = f"{day}/us-east-1/s3/aws4_request"
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     text = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{digest}"
@@ -64,8 +78,8 @@ def make_container(endpoint: str, container: str, account: str, key: str) -> Non
     _send("PUT", url, headers)
 
 
-def _send(method: str, url: str, headers: dict[str, str]) -> str:
-    request = urllib.request.Request(url, method=method, headers=headers)
+def _send(method: str, url: str, headers: dict[str, str], data: bytes | None = None) -> str:
+    request = urllib.request.Request(url, data, method=method, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return answer.read().decode()

@@ -17,6 +17,10 @@ EXTENSION = "io.indextables.extensions.IndexTablesSparkExtensions"
 CATALOG = "org.apache.spark.sql.indextables.PathCatalog"
 _OLDEST, _NEWEST = (4, 0), (4, 3)
 
+# what Spark itself hides in its UI and event log, and the keys of ours that it would show
+_REDACTED = "(?i)secret|password|token|access[.]?key"
+_OURS = r"(?i:spark\.indextables\..*(key|connectionString|proxy|credential$|companion\.parquet))"
+
 Builder = TypeVar("Builder")
 
 
@@ -49,6 +53,7 @@ def spark_conf(given: Mapping[str, str] | None = None) -> dict[str, str]:
         "spark.jars": _joined(given.get("spark.jars"), str(JAR)),
         "spark.sql.extensions": _joined(given.get("spark.sql.extensions"), EXTENSION),
         "spark.sql.catalog.indextables": given.get("spark.sql.catalog.indextables", CATALOG),
+        "spark.redaction.regex": f"{given.get('spark.redaction.regex', _REDACTED)}|{_OURS}",
     }
 
 

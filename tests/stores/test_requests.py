@@ -1,0 +1,78 @@
+"""How much is asked of a store: requests are what a query on a store costs."""
+
+from __future__ import annotations
+
+import pytest
+from tests.stores.conftest import _numbers
+from tests.stores.proxy import Proxy
+from tests.stores.tables import make_table
+
+import indextables
+from indextables.engine.cache import clear_memory
+from indextables.ops import handles
+
+SPLITS, EACH = 100, 200
+PER_SPLIT = 5
+
+
+@pytest.fixture(scope="module")
+def table(minio_server, s3) -> str:
+    url = f"{s3.root}/asked-{next(_numbers)}"
+    return make_table(url, s3.settings, splits=SPLITS, each=EACH)
+
+
+@pytest.fixture
+def proxy(minio_server):
+    proxy = Proxy(minio_server.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def options(s3, proxy):
+    handles.flush()
+    clear_memory()
+    yield s3.options | {"s3.endpoint": proxy.endpoint, "cache.disk.enabled": "false"}
+    handles.flush()
+
+
+def of_splits(proxy):
+    return [r for r in proxy.requests if ".split" in r.path]
+
+
+def of_log(proxy):
+    return [r for r in proxy.requests if ".split" not in r.path]
+
+
+def test_few_requests_are_made_when_pruning_leaves_one_split(table, options, proxy):
+    found = indextables.open(table, options=options).scan(["id", "message"], "id = 4242")
+    assert found.column("message").to_pylist() == ["request 4242 of user71 is done"]
+    asked = {r.path.split("?")[0] for r in of_splits(proxy)}
+    assert len(asked) == 1
+    assert len(of_splits(proxy)) <= PER_SPLIT
+    # where the log is, what is newest, and the two versions there are
+    assert len(of_log(proxy)) <= 4
+
+
+def test_few_requests_are_made_when_a_partition_is_chosen(table, options, proxy):
+    found = indextables.open(table, options=options).scan(["id"], "day = 7 AND level = 'warn'")
+    assert found.num_rows == len([i for i in range(7 * EACH, 8 * EACH) if i % 3 == 1])
+    assert len({r.path.split("?")[0] for r in of_splits(proxy)}) == 1
+    assert len(of_splits(proxy)) <= PER_SPLIT
+
+
+def test_few_requests_are_made_for_each_split_when_a_term_is_in_all(table, options, proxy):
+    found = indextables.open(table, options=options).search("user7", ["id"], limit=10_000)
+    assert found.num_rows == len([i for i in range(SPLITS * EACH) if i % 97 == 7])
+    by_split: dict[str, int] = {}
+    for request in of_splits(proxy):
+        path = request.path.split("?")[0]
+        by_split[path] = by_split.get(path, 0) + 1
+    assert len(by_split) == SPLITS
+    assert max(by_split.values()) <= PER_SPLIT
+
+
+def test_requests_of_several_splits_run_together_when_a_query_touches_them(table, options, proxy):
+    proxy.delay_seconds = 0.02
+    indextables.open(table, options=options).search("user7", ["id"], limit=10_000)
+    assert proxy.most_at_once >= 16
