@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 
 import pytest
 from tests.stores.conftest import ACCESS_KEY, AZURE_KEY, SECRET_KEY
@@ -92,4 +93,33 @@ def test_no_secret_is_in_plan_error_or_files_when_keys_are_options(spark, kind, 
     assert len(files) >= 2
     for data in files:
         shown += (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).decode("latin1")
+    assert not [secret for secret in SECRETS if secret in shown]
+
+
+def shown_by_spark(spark):
+    """What Spark's UI and event log show of jobs, stages and statements, settings included."""
+    jobs = spark._jsc.sc().statusStore().jobsList(None)
+    parts = [
+        str(jobs.apply(i).name()) + str(jobs.apply(i).description()) for i in range(jobs.size())
+    ]
+    statements = spark._jsparkSession.sharedState().statusStore().executionsList()
+    for i in range(statements.size()):
+        one = statements.apply(i)
+        parts += [one.description(), one.details(), one.physicalPlanDescription()]
+        parts.append(str(one.modifiedConfigs()))
+    return "\n".join(parts)
+
+
+def test_no_secret_is_in_what_spark_shows_when_keys_are_in_the_session(spark, cloud, caplog):
+    caplog.set_level(logging.DEBUG)
+    path = f"{cloud.root}/spark-shown-{cloud.kind}"
+    frame(spark, 0, 50).write.format("indextables").save(path)
+    table = spark.read.format("indextables").load(path)
+    assert table.where("id > 3").count() == 46
+    # answered by tasks, and by tasks of a command
+    assert table.repartition(2).selectExpr("sum(id)").first()[0] == 1225
+    assert spark.sql(f"PREWARM INDEXTABLES CACHE '{path}'").first().status == "success"
+    shown = shown_by_spark(spark) + caplog.text
+    assert "PREWARM INDEXTABLES CACHE" in shown
+    assert "spark.indextables." in shown
     assert not [secret for secret in SECRETS if secret in shown]

@@ -114,26 +114,12 @@ DROP_WHEN_FULL = Option(
     doc="With too much waiting, do not keep a piece on disk; else the query waits.",
     group=_GROUP,
 )
-MAX_CONCURRENT_LOADS = Option(
-    "cache.maxConcurrentLoads",
-    integer(1),
-    8,
-    "Requests in flight for one split.",
-    _GROUP,
-)
 QUERY_CACHE = Option(
     "cache.queryCache",
     BOOLEAN,
     default=True,
     doc="Keep splits open between queries.",
     group=_GROUP,
-)
-COALESCE_MAX_GAP = Option(
-    "cache.coalesceMaxGap",
-    SIZE,
-    512 << 10,
-    "Range reads nearer than this are joined into one request.",
-    _GROUP,
 )
 PREWARM_ENABLED = Option(
     "prewarm.enabled",
@@ -201,6 +187,14 @@ PREWARM_JOB_RETENTION_MS = Option(
 )
 
 _IGNORED = (
+    *ignored(
+        _GROUP,
+        "Which reads are joined, and how many run at once, is said by `read.batchOptimization`.",
+        {
+            "cache.coalesceMaxGap": (SIZE, 512 << 10),
+            "cache.maxConcurrentLoads": (integer(1), 8),
+        },
+    ),
     *ignored(
         _GROUP,
         "New hosts load what they need when they need it.",

@@ -15,7 +15,7 @@ from indextables.config.settings import Settings
 
 
 def cache_options(settings: Settings) -> dict[str, str | int]:
-    """Options of the memory and disk cache, and of how requests are joined and run."""
+    """Options of the memory and disk cache."""
     return {
         "cache_memory_bytes": settings.get(keys.MAX_BYTES),
         "cache_name": settings.get(keys.NAME),
@@ -28,8 +28,6 @@ def cache_options(settings: Settings) -> dict[str, str | int]:
         "cache_queue_capacity": settings.get(keys.QUEUE_CAPACITY),
         "cache_queue_budget": settings.get(keys.QUEUE_BUDGET),
         "cache_queue_drop": str(settings.get(keys.DROP_WHEN_FULL)).lower(),
-        "coalesce_gap_bytes": settings.get(keys.COALESCE_MAX_GAP),
-        "download_concurrency": settings.get(keys.MAX_CONCURRENT_LOADS),
     }
 
 

@@ -26,6 +26,9 @@ use crate::error::{EngineError, Result};
 use crate::split::{SIDECAR_FILE, SIDECAR_SUM_FILE, Sidecar};
 use crate::store::RangeSource;
 
+/// A remote split of at most so many bytes is fetched at once: they cost less than two round trips.
+const WHOLE: u64 = 128 << 10;
+
 /// The files of one split; cheap to clone.
 #[derive(Clone)]
 pub struct BundleDirectory {
@@ -46,6 +49,9 @@ impl BundleDirectory {
         source: Arc<dyn RangeSource>,
         footer_start: Option<u64>,
     ) -> Result<BundleDirectory> {
+        if source.is_remote() && source.len() <= WHOLE {
+            source.read(0..source.len())?;
+        }
         let footer = read_footer(source.as_ref(), footer_start)?;
         let hotcache = HotCache::parse(&footer.hotcache)?;
         let files =
