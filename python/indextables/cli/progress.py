@@ -21,10 +21,12 @@ class FollowedContext(LocalContext):
     bar: Progress = field(default_factory=Progress)
     title: str = "working"
 
-    def tasks(self, kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def tasks(
+        self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
         """Run the work under a bar of its own."""
         self._current = self.bar.add_task(self.title, total=len(payloads))
-        return super().tasks(kind, payloads)
+        return super().tasks(kind, payloads, places)
 
     def run_task(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Do one piece of the work and move the bar."""

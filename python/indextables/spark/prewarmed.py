@@ -11,8 +11,8 @@ from indextables.plan.prewarm import plan_parts
 from indextables.sql.where import parse_where
 
 if TYPE_CHECKING:
+    from indextables.ops.opened import OpenTable
     from indextables.plan.scan import ScanPlan
-    from indextables.spark.warm import OpenTable
 
 
 def prewarmed_sources(table: OpenTable, scan: ScanPlan) -> list[Source]:
