@@ -21,6 +21,7 @@ def planned(url, options, hosts):
         "options": {**options, "path": url, "read.splitsPerTask": "2"},
         "session": {"spark.default.parallelism": "4"},
         "executors": [{"id": str(i), "host": host} for i, host in enumerate(hosts)],
+        "schema": SCHEMA.to_json(),
         "wire": SCHEMA.to_json(),
         "distributed": True,
     }
