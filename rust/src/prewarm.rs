@@ -60,7 +60,7 @@ fn slices(
     };
     let by_field = !matches!(component, Part::FastFields | Part::Store);
     if matches!(component, Part::FastFields) && !fields.is_empty() {
-        return fast_slices(segment, fields);
+        return fast_slices(split, segment, fields);
     }
     let file = segment.open(component)?;
     if fields.is_empty() || !by_field {
@@ -71,10 +71,12 @@ fn slices(
     Ok(columns.filter_map(|column| composite.open_read(column.field)).collect())
 }
 
-fn fast_slices(segment: &Segment, fields: &[String]) -> Result<Vec<FileSlice>> {
+fn fast_slices(split: &Split, segment: &Segment, fields: &[String]) -> Result<Vec<FileSlice>> {
     let readers = segment.reader.fast_fields();
     let mut found = Vec::new();
-    for name in fields {
+    // a field without a fast column has nothing to load
+    let is_fast = |name: &&String| split.layout.get(name).is_some_and(|column| column.fast);
+    for name in fields.iter().filter(is_fast) {
         let mut handles = readers.dynamic_column_handles(name)?;
         handles.extend(readers.dynamic_subpath_column_handles(name)?);
         found.extend(handles.iter().map(|handle| handle.file_slice().clone()));
