@@ -11,6 +11,7 @@ import pytest
 from rows import SCHEMA, some_rows, write_split
 
 from indextables import _native
+from indextables.engine.cache import clear_memory
 from indextables.engine.split import Split
 from indextables.engine.store import open_store, traffic
 from indextables.errors import StorageError
@@ -31,6 +32,7 @@ def data(request, tmp_path_factory):
 
 def cold(data) -> tuple[Split, _native.Store]:
     _, url, path, footer = data
+    clear_memory()
     store = open_store(url)
     return Split(store, path, footer=footer, schema=SCHEMA), store
 
@@ -142,6 +144,7 @@ def large(tmp_path_factory):
 def scattered(large, count: int, options: dict[str, int]) -> tuple[int, int]:
     """Requests and bytes of reading some rows that lie far from each other."""
     url, path, footer = large
+    clear_memory()
     store = open_store(url, options)
     split = Split(store, path, footer=footer, schema=WIDE)
     wanted = list(range(0, 20_000, 20_000 // count))[:count]
