@@ -24,7 +24,7 @@ _OFF = "no disk cache is configured"
 def run_flush_searcher_cache(context: Context) -> list[Row]:
     """Forget what is kept in memory: here at once, in other processes with their next task."""
     held, _ = context.invalidate(None)
-    splits, pieces = context.step(handles.flush_everywhere)
+    splits, pieces = context.step(lambda: handles.flush_everywhere(context.app()))
     found = {
         "split_cache": (pieces, f"{splits} open splits closed, {held} table logs looked up anew"),
         "locality_manager": (0, _COMPUTED),
@@ -121,7 +121,7 @@ def run_describe_storage_stats(context: Context) -> list[Row]:
 
 def run_switch_profiler(context: Context, *, on: bool) -> list[Row]:
     """Start or stop to measure: here at once, in other processes with their next task."""
-    handles.profile(on=on)
+    handles.profile_everywhere(context.app(), on=on)
     hosts = len(_stats(context))
     message = "the engine is measured" if on else "the engine is measured no longer"
     return [{"status": "enabled" if on else "disabled", "host_count": hosts, "message": message}]
@@ -172,6 +172,10 @@ def _options(context: Context) -> dict[str, Any]:
 
 
 def _stats(context: Context, reset: str | None = None) -> list[Answer]:
-    payload = {"app": context.app(), "reset": reset, "profiled": handles.is_profiled()}
+    payload = {
+        "app": context.app(),
+        "reset": reset,
+        "profiled": handles.orders(context.app()).profiled,
+    }
     # the process that is asked adds its own; a worker on another machine has done so after its task
     return ask_every_host(context, "stats", payload | {"own": True})

@@ -14,10 +14,13 @@ from indextables.engine.profiler import enable_profiler
 from indextables.engine.split import Split
 from indextables.engine.store import open_store
 from indextables.log.actions import DeletionVector
+from indextables.ops.host_files import host_folder, read_json, write_json
 from indextables.ops.vectors import load_deletions
 from indextables.storage import open_store as open_port
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
     from indextables import _native
@@ -90,21 +93,23 @@ def flush() -> tuple[int, int]:
     return held, clear_memory()[0]
 
 
-def flush_everywhere() -> tuple[int, int]:
-    """The same, and have every worker do so before its next task."""
-    _held.flushed_ns = time.time_ns()
+def flush_everywhere(app: str) -> tuple[int, int]:
+    """The same, and have every process of the application do so before its next work."""
+    now = time.time_ns()
+    _tell(app, flushed_ns=now)
+    _held.flushed_ns = now
     return flush()
 
 
-def profile(*, on: bool) -> None:
-    """Measure the engine, here and in the workers of later tasks."""
+def profile_everywhere(app: str, *, on: bool) -> None:
+    """Measure the engine or stop it, here and in all later work of the application."""
+    _tell(app, profiled=on)
+    _profile(on=on)
+
+
+def _profile(*, on: bool) -> None:
     _held.profiled = on
     enable_profiler(on=on)
-
-
-def is_profiled() -> bool:
-    """Whether the engine is measured."""
-    return _held.profiled
 
 
 def counts(*, reset: bool = False) -> tuple[int, int]:
@@ -116,19 +121,28 @@ def counts(*, reset: bool = False) -> tuple[int, int]:
 
 
 def orders(app: str) -> Orders:
-    """What workers are to be told now."""
-    return Orders(app, _held.flushed_ns, _held.profiled)
+    """What was told to the processes of an application; the driver has several that plan."""
+    told = read_json(_orders_file(app)) if app else None
+    return Orders(app, **told) if told else Orders(app)
 
 
 def follow(given: Orders) -> None:
-    """Do what the planner told since this worker's last task."""
+    """Do what was told since this process's last work."""
     if not given.app:
         return
     if given.flushed_ns > _held.flushed_ns:
         flush()
         _held.flushed_ns = given.flushed_ns
     if given.profiled != _held.profiled:
-        profile(on=given.profiled)
+        _profile(on=given.profiled)
+
+
+def _tell(app: str, **what: int | bool) -> None:
+    write_json(_orders_file(app), (read_json(_orders_file(app)) or {}) | what)
+
+
+def _orders_file(app: str) -> Path:
+    return host_folder(app, "orders") / "orders.json"
 
 
 def _deleted(url: str, vector: Vector, settings: Settings) -> bytes:

@@ -15,7 +15,7 @@ from indextables.config import read as keys
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate
 from indextables.ops import skipping_stats
-from indextables.ops.handles import orders
+from indextables.ops.handles import follow, orders
 from indextables.ops.key_pruning import prune_by_key
 from indextables.ops.opened import OpenTable
 from indextables.ops.read import (
@@ -300,6 +300,8 @@ def _is_local(request: Request, table: OpenTable, scan: ScanPlan) -> bool:
 
 def _spec(request: Request, table: OpenTable, scan: ScanPlan) -> ReadSpec:
     fast = _fast_limit(table, scan)
+    told = orders(request.app)
+    follow(told)
     snippet = None
     if SNIPPET in scan.schema.names:
         snippet = plan_snippet(scan.filters.bound, table.columns)
@@ -316,7 +318,7 @@ def _spec(request: Request, table: OpenTable, scan: ScanPlan) -> ReadSpec:
         batch_rows=table.settings.get(keys.BATCH_ROWS),
         snippet=snippet,
         prewarm=prewarmed_parts(table),
-        orders=orders(request.app),
+        orders=told,
     )
 
 
