@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ownedbytes::OwnedBytes;
@@ -23,7 +24,7 @@ struct TantivyFooter {
 }
 
 /// The blocks of one file that have a checksum.
-struct FileChecks {
+pub(super) struct FileChecks {
     block: u64,
     covered: u64,
     sums: Vec<u32>,
@@ -48,7 +49,8 @@ impl FileChecks {
         Some(FileChecks::new(body as u64, body as u64, vec![footer.crc]))
     }
 
-    fn check(&self, content: &[u8], range: &Range<u64>) -> io::Result<()> {
+    /// Compares the blocks of a range that were not compared before.
+    pub fn check(&self, content: &[u8], range: &Range<u64>) -> io::Result<()> {
         let end = range.end.min(self.covered);
         if range.start >= end {
             return Ok(());
@@ -80,7 +82,7 @@ fn damaged(block: u64) -> io::Error {
 
 /// The checksums of all files of a split.
 pub(super) struct Checks {
-    files: HashMap<PathBuf, FileChecks>,
+    files: HashMap<PathBuf, Arc<FileChecks>>,
 }
 
 impl Checks {
@@ -94,7 +96,7 @@ impl Checks {
                 Some(sums) => FileChecks::new(BLOCK_BYTES as u64, length, sums.clone()),
                 None => FileChecks::new(length, length, vec![sum]),
             };
-            files.insert(PathBuf::from(name), checks);
+            files.insert(PathBuf::from(name), Arc::new(checks));
         }
         Checks { files }
     }
@@ -107,20 +109,15 @@ impl Checks {
         let mut files = HashMap::new();
         for name in names {
             if let Some(checks) = FileChecks::from_tantivy(&content(name)?) {
-                files.insert(name.to_owned(), checks);
+                files.insert(name.to_owned(), Arc::new(checks));
             }
         }
         Ok(Checks { files })
     }
 
-    /// Compares the blocks of a range that were not compared before.
-    pub fn check(&self, path: &Path, content: &[u8], range: &Range<u64>) -> io::Result<()> {
-        match self.files.get(path) {
-            None => Ok(()),
-            Some(checks) => checks
-                .check(content, range)
-                .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display()))),
-        }
+    /// The checksums of one file, if it has any.
+    pub fn of(&self, path: &Path) -> Option<Arc<FileChecks>> {
+        self.files.get(path).cloned()
     }
 }
 

@@ -18,7 +18,7 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, WatchCallback, WatchHandle, WritePtr,
 };
 
-use checks::Checks;
+use checks::{Checks, FileChecks};
 pub use footer::{Footer, read_footer};
 pub use hotcache::HotCache;
 
@@ -94,7 +94,10 @@ impl BundleDirectory {
         let path = Path::new(name);
         match self.bundle.files.get(path) {
             None => Ok(None),
-            Some(range) => self.read(path, range, 0..range.end - range.start).map(Some),
+            Some(range) if self.is_remote() => {
+                self.fetch(path, range, 0..range.end - range.start).map(Some)
+            }
+            Some(range) => self.local(path, range)?.all().map(Some),
         }
     }
 
@@ -152,17 +155,19 @@ impl BundleDirectory {
         self.bundle.source.read_many(&missing).map(|_| ())
     }
 
-    fn read(&self, path: &Path, file: &Range<u64>, range: Range<u64>) -> io::Result<OwnedBytes> {
+    fn local(&self, path: &Path, file: &Range<u64>) -> io::Result<LocalFile> {
+        Ok(LocalFile {
+            path: path.to_owned(),
+            content: self.bundle.source.read(file.clone())?,
+            checks: self.bundle.checks.get().and_then(|checks| checks.of(path)),
+        })
+    }
+
+    fn fetch(&self, path: &Path, file: &Range<u64>, range: Range<u64>) -> io::Result<OwnedBytes> {
         if range.is_empty() {
             return Ok(OwnedBytes::empty());
         }
         let absolute = within(file, &range)?;
-        if !self.is_remote() {
-            if let Some(checks) = self.bundle.checks.get() {
-                checks.check(path, &self.bundle.source.read(file.clone())?, &range)?;
-            }
-            return self.bundle.source.read(absolute);
-        }
         match self.bundle.hotcache.get(path, &range) {
             Some(bytes) => Ok(bytes),
             None => self.bundle.source.read(absolute),
@@ -187,7 +192,45 @@ impl fmt::Debug for BundleDirectory {
     }
 }
 
-/// One file of a bundle.
+/// One file of a bundle whose bytes are addressable in place.
+struct LocalFile {
+    path: PathBuf,
+    content: OwnedBytes,
+    checks: Option<Arc<FileChecks>>,
+}
+
+impl LocalFile {
+    fn all(&self) -> io::Result<OwnedBytes> {
+        self.read_bytes(0..self.content.len())
+    }
+}
+
+impl fmt::Debug for LocalFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LocalFile({})", self.path.display())
+    }
+}
+
+impl HasLen for LocalFile {
+    fn len(&self) -> usize {
+        self.content.len()
+    }
+}
+
+impl FileHandle for LocalFile {
+    fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        let wanted = range.start as u64..range.end as u64;
+        within(&(0..self.content.len() as u64), &wanted)?;
+        if let Some(checks) = &self.checks {
+            checks
+                .check(&self.content, &wanted)
+                .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", self.path.display())))?;
+        }
+        Ok(self.content.slice(range))
+    }
+}
+
+/// One file of a bundle that is fetched piece by piece.
 struct BundleFile {
     directory: BundleDirectory,
     path: PathBuf,
@@ -209,7 +252,7 @@ impl HasLen for BundleFile {
 impl FileHandle for BundleFile {
     fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
         let range = range.start as u64..range.end as u64;
-        self.directory.read(&self.path, &self.range, range)
+        self.directory.fetch(&self.path, &self.range, range)
     }
 }
 
@@ -221,6 +264,11 @@ impl Directory for BundleDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let range = self.bundle.files.get(path);
         let range = range.ok_or_else(|| OpenReadError::FileDoesNotExist(path.to_owned()))?;
+        if !self.is_remote() {
+            let local = self.local(path, range);
+            let local = local.map_err(|e| OpenReadError::wrap_io_error(e, path.to_owned()))?;
+            return Ok(Arc::new(local));
+        }
         Ok(Arc::new(BundleFile {
             directory: self.clone(),
             path: path.to_owned(),
