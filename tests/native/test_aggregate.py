@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyroaring import BitMap
-from rows import SCHEMA, some_rows, write_split
 
 from indextables.engine.split import Split
 from indextables.errors import IndexTablesError
+from rows import SCHEMA, some_rows, write_split
 
 ORDERED = [name for name in SCHEMA.names if name not in ("address", "person", "tags", "scores")]
 NUMERIC = ["tiny", "small", "number", "single", "double", "price", "huge"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from pyroaring import BitMap
-from rows import FIELDS, some_rows, write_split
 
 from indextables.engine.merge import MergeInput, merge_splits
 from indextables.engine.split import Split
 from indextables.engine.store import open_store
 from indextables.errors import CorruptError, InternalError
+from rows import FIELDS, some_rows, write_split
 
 
 def rows_of(split, schema):

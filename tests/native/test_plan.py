@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import open_rows
 from tests.native.generated_tables import to_table
 from tests.unit.plan.generated import SCHEMA, columns_in, predicates, rows
 from tests.unit.plan.sql_oracle import truth
@@ -21,6 +20,7 @@ from indextables.model.types import Array, Decimal, Field, Struct
 from indextables.plan.columns import describe_columns
 from indextables.plan.fields import remember_fields
 from indextables.plan.filters import plan_filters
+from rows import open_rows
 
 INSIDE = Struct(tuple(f for f in SCHEMA.fields if f.name.startswith("c_")))
 TEXT = [{"name": "c_string", "role": "text"}]

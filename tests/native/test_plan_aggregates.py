@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import open_rows
 from tests.native.generated_tables import to_table
 from tests.unit.plan.aggregate_oracle import alike, answer_of, sql
 from tests.unit.plan.generated import SCHEMA, rows
@@ -19,6 +18,7 @@ from indextables.plan.columns import describe_columns
 from indextables.plan.fields import remember_fields
 from indextables.plan.finals import finish, plan_complete
 from indextables.plan.partials import complete_partial, merge_partials
+from rows import open_rows
 
 INSIDE = Struct(
     tuple(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+
 from rows import EPOCH, NAMES, open_rows, some_rows
 
 if TYPE_CHECKING:

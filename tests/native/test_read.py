@@ -7,10 +7,10 @@ import math
 import pyarrow as pa
 import pytest
 from pyroaring import BitMap
-from rows import SCHEMA, open_rows, some_rows, write_split
 
 from indextables.engine.split import Split
 from indextables.errors import CorruptError, StorageError
+from rows import SCHEMA, open_rows, some_rows, write_split
 
 
 def same(left: object, right: object) -> bool:

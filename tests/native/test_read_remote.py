@@ -8,13 +8,13 @@ import uuid
 
 import pyarrow as pa
 import pytest
-from rows import SCHEMA, some_rows, write_split
 
 from indextables import _native
 from indextables.engine.cache import clear_memory
 from indextables.engine.split import Split
 from indextables.engine.store import open_store, traffic
 from indextables.errors import StorageError
+from rows import SCHEMA, some_rows, write_split
 
 
 @pytest.fixture(scope="module", params=["compatible", "lean"])

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyroaring import BitMap
-from rows import SCHEMA, open_rows, some_rows, write_split
 
 from indextables.engine.split import Split
 from indextables.errors import IndexTablesError
+from rows import SCHEMA, open_rows, some_rows, write_split
 
 DOC = pa.schema([("_doc", pa.int64())])
 

@@ -11,12 +11,12 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from rows import open_rows, some_rows
 
 from indextables.engine.split import Split
 from indextables.engine.store import open_store
 from indextables.engine.writer import SplitWriter
 from indextables.errors import ConfigError, InvalidError, UnsupportedError
+from rows import open_rows, some_rows
 
 LAYOUTS = ["compatible", "lean"]
 
