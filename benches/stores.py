@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.stores import signing
@@ -43,11 +43,16 @@ def _measure(place: Place, proxy: Proxy, folder: str) -> Iterator[Result]:
     # imports and the first connection are not what is measured
     _ask(many, options | {"cache.disk.enabled": "false"})
     per_split = _requests(proxy, many, options) / MANY
-    yield Result(f"cold search of {MANY} splits: requests per split", per_split, "", 5)
-    sync_cache()
-    yield Result("the same, warm from disk", _requests(proxy, many, options), "requests", 0)
-    proxy.delay_seconds = DELAY_SECONDS
+    yield Result(f"cold search of {MANY} small splits: requests per split", per_split, "", 5)
     without = options | {"cache.disk.enabled": "false"}
+    per_split = _requests(proxy, few, without, _filter) / FEW
+    yield Result(f"cold term of {FEW} splits of 5,000 rows: requests per split", per_split, "", 5)
+    per_split = _requests(proxy, few, without) / FEW
+    yield Result("the same, the best rows of a search", per_split, "")
+    sync_cache()
+    warm = _requests(proxy, many, options)
+    yield Result(f"search of {MANY} splits, warm from disk", warm, "requests", 0)
+    proxy.delay_seconds = DELAY_SECONDS
     seconds = min(_seconds(few, without) for _ in range(3))
     yield Result(f"cold search of {FEW} splits, 50 ms per request", seconds, "s", 1.5)
     _seconds(few, options)
@@ -60,9 +65,19 @@ def _ask(path: str, options: dict[str, str]) -> None:
     assert indextables.open(path, options=options).search(TERM, ["id"], 100_000).num_rows
 
 
-def _requests(proxy: Proxy, path: str, options: dict[str, str]) -> int:
+def _filter(path: str, options: dict[str, str]) -> None:
+    handles.flush()
+    assert indextables.open(path, options=options).scan(["id"], "level = 'warn'").num_rows
+
+
+def _requests(
+    proxy: Proxy,
+    path: str,
+    options: dict[str, str],
+    ask: Callable[[str, dict[str, str]], None] = _ask,
+) -> int:
     proxy.requests.clear()
-    _ask(path, options)
+    ask(path, options)
     return len([request for request in proxy.requests if ".split" in request.path])
 
 

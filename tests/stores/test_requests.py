@@ -72,6 +72,21 @@ def test_few_requests_are_made_for_each_split_when_a_term_is_in_all(table, optio
     assert max(by_split.values()) <= PER_SPLIT
 
 
+@pytest.mark.parametrize(
+    ("where", "columns"), [("level = 'warn'", ["id"]), ("id = 4242", ["id", "level", "message"])]
+)
+def test_few_requests_are_made_when_splits_are_too_large_to_be_fetched_whole(
+    s3, options, proxy, where, columns
+):
+    url = f"{s3.root}/asked-{next(_numbers)}"
+    large = make_table(url, s3.settings, splits=1, each=5_000)
+    table = indextables.open(large, options=options)
+    assert table.size_bytes > 128 << 10
+    proxy.requests.clear()
+    assert table.scan(columns, where).num_rows > 0
+    assert 1 < len(of_splits(proxy)) <= PER_SPLIT
+
+
 def test_requests_of_several_splits_run_together_when_a_query_touches_them(table, options, proxy):
     proxy.delay_seconds = 0.02
     indextables.open(table, options=options).search("user7", ["id"], limit=10_000)
