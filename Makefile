@@ -44,7 +44,7 @@ test-oldest: setup ## Run the short test of everything on the oldest supported S
 	.venv-oldest/bin/python -m pytest -q tests/spark/test_compat.py
 
 test-slow: setup ## Run thousands of generated cases
-	$(BIN)/python -m pytest -q -m slow
+	INDEXTABLES_CASES=explore $(BIN)/python -m pytest -q -m slow
 
 check: setup ## Lint, types, layers, formatting, generated files
 	$(BIN)/ruff check python tests benches jvm
