@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.spec.places import Folder
 from tests.spec.runner import Run, SparkDoor
 
 from indextables.errors import TableNotFoundError, from_text
@@ -108,7 +109,7 @@ def test_errors_keep_their_code(remote, tmp_path):
 @pytest.mark.parametrize("by_name", [False, True], ids=["path", "name"])
 @pytest.mark.parametrize("name", ["merge_splits", "drop_partitions", "restore", "describe"])
 def test_spec_through_connect(name, by_name, tmp_path, remote):
-    Run(SPEC / f"{name}.slt", SparkDoor(tmp_path, remote, by_name=by_name)).all()
+    Run(SPEC / f"{name}.slt", SparkDoor(Folder(tmp_path), tmp_path, remote, by_name=by_name)).all()
 
 
 CLIENT = """
