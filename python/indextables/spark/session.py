@@ -19,7 +19,11 @@ _OLDEST, _NEWEST = (4, 0), (4, 3)
 
 # what Spark itself hides in its UI and event log, and the keys of ours that it would show
 _REDACTED = "(?i)secret|password|token|access[.]?key"
-_OURS = r"(?i:spark\.indextables\..*(key|connectionString|proxy|credential$|companion\.parquet))"
+# settings have our prefix, options of a reader or writer need not
+_OURS = (
+    r"(?i:(spark\.indextables\.|^(aws|azure|gcp|cloud|iceberg|databricks)\.).*"
+    r"(key|connectionString|proxy|credential$)|(^|spark\.indextables\.)companion\.parquet)"
+)
 
 Builder = TypeVar("Builder")
 

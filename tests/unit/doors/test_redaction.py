@@ -21,6 +21,7 @@ def pattern(monkeypatch, tmp_path):
 @pytest.mark.parametrize("option", [o for o in OPTIONS if o.secret], ids=lambda o: o.key)
 def test_a_key_is_hidden_when_it_is_a_secret(option, pattern):
     assert re.search(pattern(), option.full_key)
+    assert re.search(pattern(), option.key)
 
 
 def test_what_the_user_hides_stays_hidden_when_ours_is_added(pattern):
