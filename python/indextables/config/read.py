@@ -74,7 +74,7 @@ MAX_SPLITS_PER_TASK = Option(
 BATCH_ROWS = Option(
     "read.batchRows",
     integer(1),
-    8192,
+    32768,
     "Rows of one Arrow batch.",
     _GROUP,
 )

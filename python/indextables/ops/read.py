@@ -75,7 +75,7 @@ class ReadSpec:
     aggregate: AggregatePlan | None = None
     limit: int | None = None
     order: Order | None = None
-    batch_rows: int = 8192
+    batch_rows: int = 32768
     snippet: Mapping[str, Any] | None = None
     # columns whose value each source brings along
     given: tuple[str, ...] = ()
