@@ -32,7 +32,7 @@ setup: $(VENV)/.ready $(NATIVE) $(JAR) servers ## Create .venv with everything b
 
 servers: $(MINIO) $(AZURITE) ## Fetch the object stores of the tests (minutes once, then cached)
 
-demo: setup ## Index, search, aggregate and change a sample of log events
+demo: $(VENV)/.ready $(NATIVE) $(JAR) ## Index, search, aggregate and change a sample of log events
 	$(BIN)/python -m indextables.cli demo
 
 test: setup ## Run the tests
