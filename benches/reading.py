@@ -103,12 +103,12 @@ def session() -> Any:
     return indextables.configure(builder).getOrCreate()
 
 
-def prepare(spark: Any) -> None:
-    """The same rows in both formats, one file per core."""
-    place = corpus.folder() / "reading"
+def prepare(spark: Any, rows: int = corpus.ROWS) -> None:
+    """The same rows in both formats, one file per core, as views `events` and `parquet_events`."""
+    place = corpus.folder() / f"reading-{rows}"
     if not (place / "done").exists():
         shutil.rmtree(place, ignore_errors=True)
-        data = spark.read.parquet(str(corpus.parquet())).repartition(2)
+        data = spark.read.parquet(str(corpus.parquet(rows))).repartition(2)
         data.write.option("compression", "zstd").parquet(str(place / "parquet"))
         again = spark.read.parquet(str(place / "parquet"))
         writer = again.write.format("indextables").option("indexing.typemap.message", "text")
