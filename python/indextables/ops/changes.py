@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyroaring import BitMap
 
-from indextables.engine.split import Split
 from indextables.errors import InvalidError, error
 from indextables.log.actions import AddFile, DeletionVector, RemoveFile
 from indextables.log.entries import to_adds
@@ -22,13 +21,13 @@ from indextables.log.history import version_at
 from indextables.log.operations import touched
 from indextables.log.transaction import Operation
 from indextables.ops.change_rows import UPDATED_ROWS
-from indextables.ops.handles import native_store, open_split
-from indextables.ops.read import ReadSpec, Source, search_split
+from indextables.ops.read import ReadSpec, Source, hiding, opened, search_split
 from indextables.ops.vectors import load_deletions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from indextables.engine.split import Split
     from indextables.log import Log, Snapshot
     from indextables.log.replay import Commit
 
@@ -224,23 +223,12 @@ def read_changes(spec: ReadSpec, sources: Sequence[ChangeSource]) -> Iterator[pa
 
 def _opened(spec: ReadSpec, change: ChangeSource) -> Split:
     """The split with all rows deleted that are not part of the change."""
-    source = change.source
-    whole = open_split(
-        spec.place,
-        source.path,
-        source.footer,
-        None,
-        schema=spec.split_schema,
-        settings=spec.settings,
-    )
+    whole = opened(spec, change.source)
     if change.only is not None:
-        others = BitMap(range(whole.num_docs)) - _bitmap(change.only)
-    elif change.without is not None:
-        others = _bitmap(change.without)
-    else:
-        return whole
-    store = native_store(*spec.place)
-    return Split(store, source.path, source.footer, others.serialize(), spec.split_schema)
+        return hiding(spec, change.source, _bitmap(change.only).flip(0, whole.num_docs))
+    if change.without is not None:
+        return hiding(spec, change.source, _bitmap(change.without))
+    return whole
 
 
 def _text(bitmap: BitMap) -> str:

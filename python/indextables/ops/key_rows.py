@@ -6,6 +6,7 @@ import base64
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
-from indextables.engine.split import Split
 from indextables.errors import error
 from indextables.index.key_hash import key_texts
-from indextables.ops.handles import native_store
 from indextables.ops.hash_indexes import load_hashes
-from indextables.ops.read import DOC, SPLIT, ReadSpec, Source, opened, search_split, sources_of
+from indextables.ops.read import (
+    DOC,
+    SPLIT,
+    ReadSpec,
+    Source,
+    hiding,
+    opened,
+    search_split,
+    sources_of,
+)
 from indextables.plan.contest import ARRIVAL, DELETES, ID
 
 if TYPE_CHECKING:
@@ -54,6 +62,11 @@ class KeyRows:
     _found: dict[tuple[str, Any], pa.Table] = field(default_factory=dict)
     _sources: dict[str, tuple[Source, int]] = field(default_factory=dict)
     _buckets: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def own(self) -> dict[str, int]:
+        """The new splits by their path."""
+        return {split.path: at for at, split in enumerate(self.splits)}
 
     def hashes(self, at: int) -> NDArray[np.int32]:
         """The hashes of a new split's rows, in their order."""
@@ -140,14 +153,14 @@ class KeyRows:
     def full_rows(self, places: pa.Table) -> pa.Table:
         """All columns of rows given by split and number, in this order."""
         spec = self._spec(self.write.schema.names)
-        own = {split.path: at for at, split in enumerate(self.splits)}
         paths = places.column(SPLIT).combine_chunks().dictionary_encode()
         codes, docs = paths.indices.to_numpy(), places.column(DOC).to_numpy()
         tables, base = [], 0
         at = np.zeros(len(docs), dtype=np.int64)
         for code, path in enumerate(paths.dictionary.to_pylist()):
             mine = codes == code
-            source = self.source(own[path]) if path in own else self._sources[path]
+            at_own = self.own.get(path)
+            source = self._sources[path] if at_own is None else self.source(at_own)
             rows = self._rows_at(spec, source, BitMap(docs[mine].astype(np.uint32)))
             at[mine] = base + np.searchsorted(rows.column(DOC).to_numpy(), docs[mine])
             tables.append(rows)
@@ -168,14 +181,7 @@ class KeyRows:
     def _rows_at(self, spec: ReadSpec, place: tuple[Source, int], docs: BitMap) -> pa.Table:
         """These rows of a split, in their order: all others are hidden from the engine."""
         source, num_rows = place
-        hidden = docs.flip(0, num_rows)
-        split = Split(
-            native_store(*spec.place),
-            source.path,
-            source.footer,
-            hidden.serialize() if hidden else None,
-            spec.split_schema,
-        )
+        split = hiding(spec, source, docs.flip(0, num_rows))
         return pa.Table.from_batches(
             list(search_split(spec, source, split, {})), schema=spec.output
         )

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indextables.engine.split import Split
 from indextables.model.types import Struct, parse_schema
-from indextables.ops.handles import Orders, Vector, open_split
+from indextables.ops.handles import Orders, Vector, native_store, open_split
 from indextables.plan.partials import complete_partial, merge_partials
 from indextables.plan.partitions import parse_value, typed_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from pyroaring import BitMap
+
     from indextables.config.settings import Settings
-    from indextables.engine.split import Split
     from indextables.plan.aggregates import AggregatePlan
     from indextables.plan.topk import Order
     from indextables.plan.tree import Tree
@@ -303,6 +305,12 @@ def opened(spec: ReadSpec, source: Source) -> Split:
     if source.prewarm and spec.prewarm is not None:
         split.prewarm(*spec.prewarm)
     return split
+
+
+def hiding(spec: ReadSpec, source: Source, hidden: BitMap) -> Split:
+    """A split as if these rows alone were deleted; not kept open."""
+    deleted = hidden.serialize() if hidden else None
+    return Split(native_store(*spec.place), source.path, source.footer, deleted, spec.split_schema)
 
 
 def put_in_order(table: pa.Table, order: Sequence[Mapping[str, Any]], limit: int) -> pa.Table:

@@ -295,7 +295,7 @@ def _removes(table: Snapshot, save: Save) -> list[RemoveFile]:
 
 
 def _same_partitions(files: pa.Table, save: Save) -> pa.Table:
-    written = {tuple(sorted(split.partition_values.items())) for split in save.splits}
+    written = {split.partition for split in save.splits}
     columns = [map_column(files.column("partitionValues"), c) for c in save.partition_columns]
     mask = pc.is_null(pc.field("path")) if not columns else None
     rows = zip(*(column.to_pylist() for column in columns), strict=True)

@@ -70,7 +70,7 @@ def upsert(
     deleted: Mapping[str, BitMap] | None = None,
 ) -> Upserted:
     """Bring new splits into a table of these files, so that a key has one live row."""
-    near = {_partition(split.partition_values) for split in rows.splits}
+    near = {split.partition for split in rows.splits}
     known = [i for i in indexes if i.partition in near or not rows.key.in_partition]
     standing = Standing(files, hashes_of(rows.log.store, known), deleted or {})
     gone = defaultdict(BitMap, {path: bitmap.copy() for path, bitmap in (deleted or {}).items()})
@@ -99,10 +99,6 @@ def upsert(
     return Upserted(actions, joined([*updated, whole]))
 
 
-def _partition(values: Mapping[str, str]) -> Partition:
-    return tuple(sorted(values.items()))
-
-
 def _place(rows: KeyRows, standing: Standing) -> dict[int, int]:
     """The bucket of each new split that has more than deletes."""
     key = rows.key
@@ -113,7 +109,7 @@ def _place(rows: KeyRows, standing: Standing) -> dict[int, int]:
     for at, split in enumerate(rows.splits):
         if len(rows.deletes(at)) == split.num_records:
             continue
-        own = counts.setdefault(_partition(split.partition_values), {})
+        own = counts.setdefault(split.partition, {})
         bucket = split.bucket
         assert bucket is not None, split.path
         if bucket < 0:
@@ -135,7 +131,7 @@ def _scopes(rows: KeyRows) -> list[list[int]]:
         return [list(range(len(rows.splits)))] if rows.splits else []
     scopes: dict[Partition, list[int]] = defaultdict(list)
     for at, split in enumerate(rows.splits):
-        scopes[_partition(split.partition_values)].append(at)
+        scopes[split.partition].append(at)
     return list(scopes.values())
 
 
@@ -172,7 +168,7 @@ def _partitions(rows: KeyRows, standing: Standing, scope: Sequence[int]) -> list
     """Where rows of the same keys may be."""
     if not rows.key.in_partition:
         return list(standing.maps)
-    own = _partition(rows.splits[scope[0]].partition_values)
+    own = rows.splits[scope[0]].partition
     return [own] if own in standing.maps else []
 
 
@@ -209,9 +205,8 @@ def _bury(
     losers = met.select([SPLIT, DOC]).filter(pa.array(outcome.dead))
     paths = losers.column(SPLIT).combine_chunks().dictionary_encode()
     codes, docs = paths.indices.to_numpy(), losers.column(DOC).to_numpy().astype(np.uint32)
-    own = {split.path: at for at, split in enumerate(rows.splits)}
     for code, path in enumerate(paths.dictionary.to_pylist()):
-        bitmap = dead[own[path]] if path in own else gone[path]
+        bitmap = dead[rows.own[path]] if path in rows.own else gone[path]
         bitmap |= BitMap(docs[codes == code])
 
 
@@ -233,7 +228,7 @@ def _index_files(rows: KeyRows, standing: Standing, buckets: Mapping[int, int]) 
         deletes = np.asarray(rows.deletes(at).to_array(), dtype=np.int64)
         hashes = rows.hashes(at)
         live = np.delete(hashes, deletes) if len(deletes) else hashes
-        fresh[_partition(rows.splits[at].partition_values), bucket].append(live)
+        fresh[rows.splits[at].partition, bucket].append(live)
     name, files = uuid.uuid4(), list[IndexFile]()
     for (partition, bucket), parts in fresh.items():
         known = standing.hashes.get(partition, {}).get(bucket, np.empty(0, np.int32))
@@ -266,10 +261,9 @@ def _fold(
     ends = np.append(outcome.starts[1:], parts.num_rows) - 1
     paths = parts.column(SPLIT).take(pa.array(ends)).combine_chunks().dictionary_encode()
     codes = paths.indices.to_numpy()
-    own = {split.path: at for at, split in enumerate(rows.splits)}
     adds: list[AddFile] = []
     for code, path in enumerate(paths.dictionary.to_pylist()):
-        at = own.get(path)
+        at = rows.own.get(path)
         values, bucket = (
             rows.place(path)
             if at is None

@@ -100,6 +100,11 @@ class WrittenSplit:
     hashes: str | None = None
     task: int = 0
 
+    @property
+    def partition(self) -> tuple[tuple[str, str], ...]:
+        """The partition values in an order that tells partitions apart."""
+        return tuple(sorted(self.partition_values.items()))
+
     def to_json(self) -> dict[str, Any]:
         """The value a task sends to the driver."""
         return asdict(self)
