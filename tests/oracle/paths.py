@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import note
+from tests.oracle.compare import multiset
+
+# the name of the rows that every answer is compared with
+TRUTH = "truth"
 PATHS: dict[str, dict[str, str]] = {
     "planner": {"read.local.maxBytes": "9223372036854775807", "read.local.maxRows": "2000000000"},
     "executors": {"read.local.enabled": "false"},
@@ -17,3 +22,23 @@ def load(spark: Any, table: str, path: str) -> Any:
     expected = {"planner": "answered by: planner", "executors": "answered by: tasks"}[path]
     assert expected in shown, shown
     return frame
+
+
+def make_views(spark: Any, truth: Any, table: str, prefix: str) -> dict[str, str]:
+    """The same rows three times: as they should be, and the table read both ways."""
+    frames = {TRUTH: truth, **{path: load(spark, table, path) for path in PATHS}}
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(f"{prefix}_{name}")
+    return {name: f"{prefix}_{name}" for name in frames}
+
+
+def check(spark: Any, views: dict[str, str], statement: str) -> None:
+    """Ask the truth and both ways; the answers must be the same."""
+    note(statement)
+    grouped = "GROUP BY" in statement or " AS a0" in statement
+    answers = {
+        name: multiset(spark.sql(statement.replace("{t}", view)).collect(), one_zero=grouped)
+        for name, view in views.items()
+    }
+    for path in PATHS:
+        assert answers[path] == answers[TRUTH], f"{path}: {statement}"

@@ -8,9 +8,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
-from tests.oracle.paths import PATHS, load
+from tests.oracle.paths import check, make_views
 from tests.oracle.shapes import Shape, generate, statements
-from tests.oracle.test_oracle import check
 
 
 def _views(spark: Any, shape: Shape, folder: Path) -> dict[str, str]:
@@ -22,16 +21,13 @@ def _views(spark: Any, shape: Shape, folder: Path) -> dict[str, str]:
         pq.write_table(part, folder / "pq" / f"{number}.parquet", store_decimal_as_integer=False)
     spark.conf.set("spark.sql.parquet.filterPushdown", "false")
     data = spark.read.parquet(str(folder / "pq"))
-    data.createOrReplaceTempView("shape_parquet")
     writer = data.write.format("indextables").partitionBy(
         *(f"`{name}`" for name in shape.partition_by)
     )
     for name in shape.texts:
         writer = writer.option(f"indexing.typemap.{name}", "text")
     writer.save(str(folder / "table"))
-    for name in PATHS:
-        load(spark, str(folder / "table"), name).createOrReplaceTempView(f"shape_{name}")
-    return {name: f"shape_{name}" for name in ("parquet", *PATHS)}
+    return make_views(spark, data, str(folder / "table"), "shape")
 
 
 def _agree(spark: Any, seed: int, folder: Path, examples: int) -> None:

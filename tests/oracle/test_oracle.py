@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
-from tests.oracle.compare import multiset
-from tests.oracle.paths import PATHS, load
+from hypothesis import HealthCheck, given, settings
+from tests.oracle.paths import check, make_views
 from tests.oracle.queries import statements
 from tests.oracle.rows import write_parquet
 
@@ -25,23 +24,9 @@ def views(request: Any, spark: Any, tmp_path_factory: Any) -> dict[str, str]:
     data = spark.read.parquet(str(folder / "pq"))
     # Parquet statistics leave NaN out, and Spark prunes by them: read every row group
     spark.conf.set("spark.sql.parquet.filterPushdown", "false")
-    data.createOrReplaceTempView("oracle_parquet")
     writer = data.write.format("indextables").option("indexing.typemap.text", "text")
     writer.partitionBy(*LAYOUTS[request.param]).save(str(folder / "table"))
-    for name in PATHS:
-        load(spark, str(folder / "table"), name).createOrReplaceTempView(f"oracle_{name}")
-    return {name: f"oracle_{name}" for name in ("parquet", *PATHS)}
-
-
-def check(spark: Any, views: dict[str, str], statement: str) -> None:
-    note(statement)
-    grouped = "GROUP BY" in statement or " AS a0" in statement
-    answers = {
-        name: multiset(spark.sql(statement.replace("{t}", view)).collect(), one_zero=grouped)
-        for name, view in views.items()
-    }
-    for path in PATHS:
-        assert answers[path] == answers["parquet"], f"{path}: {statement}"
+    return make_views(spark, data, str(folder / "table"), "oracle")
 
 
 COMMON = {

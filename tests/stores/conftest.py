@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.stores import signing
+from tests.stores.proxy import Proxy
 from tests.stores.servers import (
     AZURE_ACCOUNT,
     AZURITE,
@@ -60,6 +61,14 @@ def minio_server(tmp_path_factory):
     with minio(tmp_path_factory.mktemp("minio"), ACCESS_KEY, SECRET_KEY) as server:
         signing.make_bucket(server.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
         yield server
+
+
+@pytest.fixture
+def proxy(minio_server):
+    """Stands between a test and MinIO: counts requests, and fails them when told to."""
+    proxy = Proxy(minio_server.port)
+    yield proxy
+    proxy.close()
 
 
 @pytest.fixture(scope="session")

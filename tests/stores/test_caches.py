@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from tests.stores.conftest import _numbers
-from tests.stores.proxy import Proxy
 from tests.stores.tables import make_table
 
 import indextables
@@ -32,13 +31,6 @@ print(indextables.open(path, options=options).search(query, ["id"], 1000, where)
 @pytest.fixture(scope="module")
 def table(minio_server, s3) -> str:
     return make_table(f"{s3.root}/cached-{next(_numbers)}", s3.settings, splits=SPLITS)
-
-
-@pytest.fixture
-def proxy(minio_server):
-    proxy = Proxy(minio_server.port)
-    yield proxy
-    proxy.close()
 
 
 @pytest.fixture

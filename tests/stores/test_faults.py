@@ -7,7 +7,7 @@ import os
 import pyarrow as pa
 import pytest
 from tests.stores.conftest import BUCKET, Place, s3_place
-from tests.stores.proxy import CUT_AFTER, CUT_BEFORE, DENY, SLOW_DOWN, Proxy, times
+from tests.stores.proxy import CUT_AFTER, CUT_BEFORE, DENY, SLOW_DOWN, times
 from tests.stores.test_engine import incomplete_uploads, rows, write
 from tests.stores.test_log import SCHEMA, add
 
@@ -15,13 +15,6 @@ from indextables.engine.store import open_store as open_native
 from indextables.engine.writer import SplitWriter
 from indextables.errors import StorageError
 from indextables.log import Operation, Transaction, open_log
-
-
-@pytest.fixture
-def proxy(minio_server):
-    proxy = Proxy(minio_server.port)
-    yield proxy
-    proxy.close()
 
 
 @pytest.fixture

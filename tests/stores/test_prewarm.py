@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.stores.conftest import _numbers
-from tests.stores.proxy import SLOW_DOWN, Proxy, times
+from tests.stores.proxy import SLOW_DOWN, times
 from tests.stores.tables import make_table
 
 import indextables
@@ -20,13 +20,6 @@ SPLITS, EACH = 3, 3_000
 def table(minio_server, s3) -> str:
     url = f"{s3.root}/prewarmed-{next(_numbers)}"
     return make_table(url, s3.settings, splits=SPLITS, each=EACH)
-
-
-@pytest.fixture
-def proxy(minio_server):
-    proxy = Proxy(minio_server.port)
-    yield proxy
-    proxy.close()
 
 
 @pytest.fixture

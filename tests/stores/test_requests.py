@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from tests.stores.conftest import _numbers
-from tests.stores.proxy import Proxy
 from tests.stores.tables import make_table
 
 import indextables
@@ -19,13 +18,6 @@ PER_SPLIT = 5
 def table(minio_server, s3) -> str:
     url = f"{s3.root}/asked-{next(_numbers)}"
     return make_table(url, s3.settings, splits=SPLITS, each=EACH)
-
-
-@pytest.fixture
-def proxy(minio_server):
-    proxy = Proxy(minio_server.port)
-    yield proxy
-    proxy.close()
 
 
 @pytest.fixture
