@@ -80,7 +80,7 @@ def _rates(spark: Any, folder: str) -> list[Result]:
 
 def _save(rows: Any, path: str, layout: str) -> None:
     writer = rows.write.format("indextables").mode("overwrite")
-    writer = writer.option("indexing.typemap.message", "text").option("write.layout", layout)
+    writer = writer.option("indexing.typemap.message", "text").option("indexing.layout", layout)
     writer.option("indexWriter.heapSize", str(HEAP)).save(path)
 
 

@@ -210,3 +210,29 @@ def test_tasks_without_rows_write_no_splits(spark, events, table_path):
     assert live(table_path).num_files == 1
     events.where("id < 0").write.format("indextables").mode("append").save(table_path)
     assert live(table_path).num_files == 1
+
+
+def test_the_layout_is_an_option_a_session_key_and_a_table_property(spark, events, tmp_path):
+    key = "spark.indextables.indexing.layout"
+    by_option, by_session, by_name = (str(tmp_path / name) for name in ("o", "s", "t"))
+    events.write.format("indextables").option("indexing.layout", "lean").save(by_option)
+    spark.conf.set(key, "lean")
+    try:
+        events.write.format("indextables").save(by_session)
+    finally:
+        spark.conf.unset(key)
+    spark.sql(f"CREATE TABLE indextables.`{by_name}` (id LONG) TBLPROPERTIES ('{key}' = 'lean')")
+    spark.sql(f"INSERT INTO indextables.`{by_name}` VALUES (1)")
+    for path in (by_option, by_session, by_name):
+        assert "leanSplits" in live(path).protocol.reader_features, path
+        assert live(path).metadata.configuration[key] == "lean"
+
+
+def test_an_update_in_a_session_of_lean_splits_raises_the_protocol(spark, events, table_path):
+    events.write.format("indextables").save(table_path)
+    spark.conf.set("spark.indextables.indexing.layout", "lean")
+    try:
+        spark.sql(f"UPDATE indextables.`{table_path}` SET kind = 9 WHERE id = 3")
+    finally:
+        spark.conf.unset("spark.indextables.indexing.layout")
+    assert "leanSplits" in live(table_path).protocol.reader_features

@@ -28,6 +28,16 @@ _TOKEN_LENGTH = Parser(
 )
 _RECORD = choice("basic", "freq", "position")
 
+LAYOUT = Option(
+    "indexing.layout",
+    choice("compatible", "lean"),
+    "compatible",
+    "`compatible` splits can be read by the existing implementation. `lean` splits store only what "
+    "the index cannot give back; they are smaller and faster to write, and need protocol 5. "
+    "A table keeps the layout it was made with, or overwritten with, for writes that do not say.",
+    _GROUP,
+    _ALL,
+)
 TYPEMAP = Option(
     "indexing.typemap",
     choice("string", "text", "json", "ip"),

@@ -45,15 +45,6 @@ BATCH_ROWS = Option(
     "Rows of one Arrow batch on the way to the engine.",
     _GROUP,
 )
-LAYOUT = Option(
-    "write.layout",
-    choice("compatible", "lean"),
-    "compatible",
-    "`compatible` splits can be read by the existing implementation. `lean` splits store only what "
-    "the index cannot give back; they are smaller and faster to write, and need protocol 5.",
-    _GROUP,
-    _ALL,
-)
 OPTIMIZE = Option(
     "write.optimizeWrite.enabled",
     BOOLEAN,

@@ -12,6 +12,7 @@ from indextables.ops.change_rows import UPDATED_ROWS, joined, put_vectors, witho
 from indextables.ops.key_rows import KeyRows
 from indextables.ops.rebase import rebase_rows
 from indextables.ops.upsert import upsert
+from indextables.ops.write import features_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,13 +72,21 @@ def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings
         table.version,
         rebuild=once_per_version(rebuild),
         notes=lambda: noted,
-        features=frozenset({PRIMARY_KEY} if rows is not None else ()),
+        features=_features(change),
         metrics={
             "deletedRows": sum(len(bitmap) for bitmap in change.deleted.values()),
             "rows": sum(split.num_records for split in change.splits),
         },
     )
     return log.commit(_transaction)
+
+
+def _features(change: RowChange) -> frozenset[str]:
+    write = change.write
+    if write is None:
+        return frozenset()
+    keyed = frozenset({PRIMARY_KEY} if write.key is not None else ())
+    return keyed | (features_of(write.settings) if change.splits else frozenset())
 
 
 def note_updates(

@@ -13,6 +13,7 @@ from indextables.config import log as keys
 from indextables.errors import ConflictError, StorageError
 from indextables.log import AddFile, SkipFile, entries, operations
 from indextables.log.operations import touched
+from indextables.ops.write import features_of
 from indextables.plan.merge import fold_statistics
 from indextables.plan.orphans import HOUR_MS
 
@@ -65,7 +66,7 @@ def commit_batch(
         if not kept and not skips:
             break
         try:
-            table.log.commit(_transaction(read, before, kept, skips, table.now_ms()))
+            table.log.commit(_transaction(table, read, before, kept, skips))
         except ConflictError as conflict:
             _log.info("merge of `%s` redone: %s", table.path, conflict)
             read = table.log.snapshot()
@@ -79,11 +80,11 @@ def commit_batch(
 
 
 def _transaction(
+    table: OpenTable,
     read: Snapshot,
     before: Snapshot,
     kept: Sequence[MergedGroup],
     skips: Sequence[SkipFile],
-    now_ms: int,
 ) -> Transaction:
     """The sources are those that were merged; what is read is where they were found unchanged."""
     if not kept:
@@ -91,11 +92,12 @@ def _transaction(
     return operations.merge_splits(
         read,
         [path for group in kept for path in group.merged],
-        [_merged_file(group, before, now_ms) for group in kept],
+        [_merged_file(group, before, table.now_ms()) for group in kept],
         skips,
         # what was joined in which order: a delete that comes later finds its rows by it
         parameters={"sources": {group.output: list(group.merged) for group in kept}},
         metrics={"groups": len(kept), "sources": sum(len(group.merged) for group in kept)},
+        features=features_of(table.settings),
     )
 
 

@@ -17,9 +17,9 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from indextables.config import indexing
 from indextables.config import log as log_keys
 from indextables.config import maintenance as keys
-from indextables.config import write as write_keys
 from indextables.errors import IndexTablesError, TableNotFoundError, error
 from indextables.log import entries
 from indextables.log.operations import touched
@@ -223,7 +223,7 @@ def _inside(read: Snapshot) -> Struct:
 
 def _engine_options(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = {
-        "layout": settings.get(write_keys.LAYOUT),
+        "layout": settings.get(indexing.LAYOUT),
         "heap_bytes": settings.get(keys.MERGE_HEAP_BYTES),
     }
     temp = settings.get(keys.MERGE_TEMP_DIRECTORY)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from indextables.config import write as keys
 from indextables.errors import ConflictError, StorageError, error
 from indextables.log.actions import IndexFile, Metadata, RemoveFile, Txn
-from indextables.log.protocol import LEAN_SPLITS, PRIMARY_KEY
+from indextables.log.protocol import PRIMARY_KEY
 from indextables.log.snapshot import without_paths
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import DataType, Field, Struct, render_schema
@@ -20,8 +20,8 @@ from indextables.ops.commit_rows import note_updates, once_per_version
 from indextables.ops.hash_indexes import forget_hashes
 from indextables.ops.key_rows import KeyRows
 from indextables.ops.upsert import upsert
-from indextables.ops.write import WriteSpec, WrittenSplit
-from indextables.plan.fields import remember_fields
+from indextables.ops.write import WriteSpec, WrittenSplit, features_of
+from indextables.plan.fields import remember_fields, remember_layout
 from indextables.plan.keys import remember_key
 from indextables.plan.partitions import map_column
 from indextables.plan.schemas import check_duplicates, fit_schema
@@ -151,6 +151,7 @@ def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
             **save.configuration,
             **remember_fields(save.fields),
             **remember_key(save.settings),
+            **remember_layout(save.settings),
         }
         table = log.create(save.schema, save.partition_columns, configuration, features).snapshot
     adds = tuple(split.to_add() for split in save.splits)
@@ -180,8 +181,8 @@ def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
 
 
 def _features(save: Save) -> frozenset[str]:
-    found = {LEAN_SPLITS} if save.settings.get(keys.LAYOUT) == "lean" else set()
-    return frozenset(found | ({PRIMARY_KEY} if save.keyed is not None else set()))
+    keyed = frozenset({PRIMARY_KEY} if save.keyed is not None else ())
+    return features_of(save.settings) | keyed
 
 
 def _operation(save: Save) -> Operation:
@@ -265,15 +266,18 @@ def _replace_rows(
 
 def _new_metadata(table: Snapshot, save: Save) -> tuple[Metadata, ...]:
     """The table's metadata when the save changes it."""
+    before = table.metadata.configuration
+    # rows of the old layout stay after anything but a full overwrite: then it is for this write
+    layout = remember_layout(save.settings) if save.overwrite == "all" else {}
     same = table.schema == save.schema and table.partition_columns == save.partition_columns
-    if same:
+    if same and layout.items() <= before.items():
         return ()
     return (
         replace(
             table.metadata,
             schema_string=render_schema(save.schema),
             partition_columns=save.partition_columns,
-            configuration={**table.metadata.configuration, **remember_fields(save.fields)},
+            configuration={**before, **remember_fields(save.fields), **layout},
         ),
     )
 

@@ -15,11 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
+from indextables.config import indexing
 from indextables.config import write as keys
 from indextables.engine.writer import SplitInfo, SplitWriter
 from indextables.errors import IndexTablesError
 from indextables.log.actions import AddFile
 from indextables.log.partitions import split_path
+from indextables.log.protocol import LEAN_SPLITS
 from indextables.model.types import Struct, parse_schema
 from indextables.ops.handles import native_store
 from indextables.ops.statistics import render_extremes
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
 Place: TypeAlias = tuple[dict[str, str], int | None]
 
 _log = logging.getLogger("indextables.write")
+
+
+def features_of(settings: Settings) -> frozenset[str]:
+    """What readers of the splits that these settings make must know."""
+    return frozenset({LEAN_SPLITS} if settings.get(indexing.LAYOUT) == "lean" else ())
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class WriteSpec:
     def engine_options(self) -> dict[str, Any]:
         """The engine's options for every split of this write."""
         chosen: dict[str, Any] = {
-            "layout": self.settings.get(keys.LAYOUT),
+            "layout": self.settings.get(indexing.LAYOUT),
             "heap_bytes": self.settings.get(keys.HEAP_BYTES),
         }
         temp = self.settings.get(keys.TEMP_DIRECTORY)

@@ -75,6 +75,13 @@ def remember_fields(fields: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {INDEXING_KEY: json.dumps(kept, separators=(",", ":"), ensure_ascii=False)}
 
 
+def remember_layout(settings: Settings) -> dict[str, str]:
+    """What a table's configuration keeps of the layout, for writes and merges that do not say."""
+    if not settings.is_set(indexing.LAYOUT):
+        return {}
+    return {indexing.LAYOUT.full_key: settings.get(indexing.LAYOUT)}
+
+
 def _plan_field(field: Field, settings: Settings) -> dict[str, Any]:
     name = field.name.lower()
     is_string = kind_of(field.type) == "string"

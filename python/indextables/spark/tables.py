@@ -16,7 +16,7 @@ from indextables.log.protocol import PRIMARY_KEY, raised
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Struct, render_schema
 from indextables.ops.save import add_column
-from indextables.plan.fields import plan_fields, remember_fields
+from indextables.plan.fields import plan_fields, remember_fields, remember_layout
 from indextables.plan.keys import check_same_key, plan_key, remember_key
 from indextables.plan.partitions import partition_arrays
 from indextables.spark import changes
@@ -80,6 +80,7 @@ def create(request: Request) -> dict[str, Any]:
         **properties_of(request),
         **remember_fields(fields),
         **remember_key(request.settings),
+        **remember_layout(request.settings),
     }
     features = frozenset({PRIMARY_KEY} if key is not None else ())
     done = log_of(request).create(schema, columns, configuration, features)
