@@ -46,6 +46,7 @@ class SparkDoor:
         self.place, self.scratch, self.spark, self.by_name = place, scratch, spark, by_name
         self.context = LocalContext(session=place.options)
         self._set: list[str] = []
+        self._named: list[str] = []
         for key, value in place.options.items():
             self.session(key, value)
         if by_name:
@@ -56,6 +57,7 @@ class SparkDoor:
             self.spark.sql(f"DROP TABLE IF EXISTS spec.{name}")
             path = self.place.path(name)
             self.spark.sql(f"CREATE TABLE spec.{name} USING indextables LOCATION '{path}'")
+            self._named.append(name)
 
     def session(self, key: str, value: str) -> None:
         self.spark.conf.set(key, value)
@@ -66,6 +68,9 @@ class SparkDoor:
         return frame.columns, [row.asDict(recursive=True) for row in frame.collect()]
 
     def close(self) -> None:
+        # while the store can still be reached: Spark looks at a table before it drops it
+        for name in self._named:
+            self.spark.sql(f"DROP TABLE IF EXISTS spec.{name}")
         for key in self._set:
             self.spark.conf.unset(key)
 

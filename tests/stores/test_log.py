@@ -47,6 +47,16 @@ def test_a_table_is_read_back_when_committed(place):
     assert fresh.snapshot(5).num_files == 5
 
 
+def test_every_commit_of_another_is_seen_when_a_log_stays_open(place):
+    log = open_log(place.table(), place.settings)
+    log.create(SCHEMA)
+    reader = open_log(place.again(log.store), place.settings)
+    assert reader.snapshot().version == 0
+    for version in range(1, 4):
+        append(log, f"s{version}")
+        assert reader.snapshot().version == version
+
+
 @pytest.mark.parametrize("kind", ["s3", "azure"])
 def test_no_version_is_lost_or_doubled_when_eight_commit_at_once(kind, request):
     place = request.getfixturevalue(kind)

@@ -213,8 +213,8 @@ class Store:
         if not self.is_remote:
             return sorted(name for name in self._children_here(folder) if after < name < until)
         names: dict[str, None] = {}
-        # `~` sorts after every name we write, so the folder `after` itself is passed by
-        for meta in self.list(folder, f"{folder}/{after}/~" if after else None):
+        # a later start would pass by names that go on with less than a slash: `after.json`
+        for meta in self.list(folder, f"{folder}/{after}" if after else None):
             name = meta.path[len(folder) + 1 :].split("/", 1)[0]
             if name >= until:
                 break
