@@ -42,7 +42,7 @@ case class Command(text: String) extends LeafRunnableCommand with PredicateHelpe
     }
     val convert = CatalystTypeConverters.createToScalaConverter(schema)
     val rows = ArrayBuffer.empty[Row]
-    LocalAnswer.foreachRow(schema, reply.parts(0))(r => rows += convert(r.copy()).asInstanceOf[Row])
+    LocalAnswer.foreachRow(reply.parts(0))(rows += convert(_).asInstanceOf[Row])
     rows.toSeq
   }
 

@@ -15,7 +15,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.ArrowUtils
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
 
@@ -52,21 +51,24 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
       (if (filters.isEmpty) "" else filters.mkString(" then filtered by [", ", ", "]"))
 
   override lazy val metrics: Map[String, SQLMetric] =
-    (("numOutputRows" -> "number of output rows") +: ScanMetrics.texts).map { case (key, text) =>
-      key -> SQLMetrics.createMetric(sparkContext, text)
+    (("numOutputRows" -> "number of output rows") +: ScanMetrics.all.map(m => m.name -> m.description)).map {
+      case (key, text) => key -> SQLMetrics.createMetric(sparkContext, text)
     }.toMap
 
   @transient private lazy val rows: Array[InternalRow] = {
     val reply = scan.answer()
-    val keep = filters.reduceOption(And).map(f => Predicate.create(f, input))
+    val few = reply.parts(0).length < LocalAnswer.FewBytes
+    val keep = filters.reduceOption(And).map(f => BindReferences.bindReference(f, AttributeSeq(input)))
+      .map(f => if (few) Predicate.createInterpreted(f) else Predicate.create(f))
     keep.foreach(_.initialize(0))
-    val project = UnsafeProjection.create(projects, input)
+    val project = if (few) InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(projects, input))
+      else UnsafeProjection.create(projects, input)
     val result = ArrayBuffer.empty[InternalRow]
-    LocalAnswer.foreachRow(scan.readSchema(), reply.parts(0)) { row =>
+    LocalAnswer.foreachRow(reply.parts(0)) { row =>
       if (keep.forall(_.eval(row))) result += project(row).copy()
     }
     longMetric("numOutputRows").add(result.length)
-    ScanMetrics.values(reply.json).foreach(m => longMetric(m.name()).add(m.value()))
+    ScanMetrics.counts(reply.json.get("metrics")).foreach(m => longMetric(m.name()).add(m.value()))
     val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, metrics.values.toSeq)
     result.toArray
@@ -81,15 +83,18 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
 }
 
 object LocalAnswer {
-  def foreachRow(schema: StructType, stream: Array[Byte])(use: InternalRow => Unit): Unit = {
+  /** Making code for the rows of a smaller answer takes longer than going without. */
+  val FewBytes = 64 << 10
+
+  /** Calls `use` with rows that are valid until it returns. */
+  def foreachRow(stream: Array[Byte])(use: InternalRow => Unit): Unit = {
     val allocator = ArrowUtils.rootAllocator.newChildAllocator("indextables answer", 0, Long.MaxValue)
     val reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator)
     try {
       val root = reader.getVectorSchemaRoot
-      val unsafe = UnsafeProjection.create(schema)
       while (reader.loadNextBatch()) {
         val columns = root.getFieldVectors.asScala.map(v => new ArrowColumnVector(v): ColumnVector).toArray
-        new ColumnarBatch(columns, root.getRowCount).rowIterator().asScala.foreach(r => use(unsafe(r)))
+        new ColumnarBatch(columns, root.getRowCount).rowIterator().asScala.foreach(use)
       }
     } finally {
       reader.close()

@@ -6,6 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.SupportsPartitionManagement
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.connector.expressions.{FieldReference, LiteralValue}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.types.StructType
@@ -18,7 +19,9 @@ trait Partitions extends SupportsPartitionManagement { self: IndexTable =>
     val found = ArrayBuffer.empty[InternalRow]
     val places = names.map(partitionSchema().fieldIndex)
     val types = places.map(partitionSchema()(_).dataType)
-    if (state.exists) LocalAnswer.foreachRow(partitionSchema(), Rpc.call("partitions", request()).parts(0)) { row =>
+    val copy = UnsafeProjection.create(partitionSchema())
+    if (state.exists) LocalAnswer.foreachRow(Rpc.call("partitions", request()).parts(0)) { columnar =>
+      val row = copy(columnar)
       val same = places.indices.forall(i => row.get(places(i), types(i)) == wanted.get(i, types(i)))
       if (same) found += row.copy()
     }

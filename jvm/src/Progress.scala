@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.execution.datasources.v2.python.PythonWriterCommitMessage
 
@@ -73,31 +73,9 @@ class WriteProgress extends Logging {
   }
 
   /** For the plan's node in the Spark UI. */
-  def metrics: Array[CustomTaskMetric] = synchronized {
-    WriteMetrics.texts.map(_._1).zip(Seq(written.splits, written.rows, written.bytes)).map { case (key, number) =>
-      new CustomTaskMetric {
-        override def name(): String = key
-        override def value(): Long = number
-      }: CustomTaskMetric
-    }.toArray
-  }
+  def metrics: Array[CustomTaskMetric] = synchronized(WriteMetrics.counts(written))
 }
 
 object WriteProgress {
   private val Pause = 10L * 1000000000L
 }
-
-object WriteMetrics {
-  val texts: Seq[(String, String)] =
-    Seq("splitsWritten" -> "splits written", "rowsWritten" -> "rows written", "bytesWritten" -> "bytes written")
-  def all: Array[CustomMetric] = Array(new SplitsWritten, new RowsWritten, new BytesWritten)
-}
-
-// Spark makes these anew by name when it shows them.
-abstract class WriteMetric(index: Int) extends CustomSumMetric {
-  override def name(): String = WriteMetrics.texts(index)._1
-  override def description(): String = WriteMetrics.texts(index)._2
-}
-class SplitsWritten extends WriteMetric(0)
-class RowsWritten extends WriteMetric(1)
-class BytesWritten extends WriteMetric(2)

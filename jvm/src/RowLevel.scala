@@ -27,7 +27,7 @@ class RowDelta(table: IndexTable, info: RowLevelOperationInfo) extends RowLevelO
     new IndexScanBuilder(table, pinned(table.request(options)))
 
   private def pinned(request: ObjectNode): ObjectNode =
-    request.put("read_version", version).put("command", command().name)
+    request.put(ReadCalls.Version, version).put("command", command().name)
 
   override def newWriteBuilder(write: LogicalWriteInfo): DeltaWriteBuilder = new DeltaWriteBuilder {
     override def build(): DeltaWrite = {

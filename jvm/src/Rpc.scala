@@ -34,14 +34,22 @@ object Rpc {
   def json(): ObjectNode = mapper.createObjectNode()
   def parse(text: String): JsonNode = mapper.readTree(text)
 
-  def call(operation: String, body: ObjectNode): Reply = {
+  def call(operation: String, body: ObjectNode): Reply = call(operation, body, context())
+
+  def call(operation: String, body: ObjectNode, context: ObjectNode): Reply = {
     KeepAlive.touch()
-    val request = body.deepCopy().put("protocol", Protocol)
-    request.set[ObjectNode]("session", sessionConf())
-    request.set[ObjectNode]("executors", executors())
+    val request = body.deepCopy().put("protocol", Protocol).setAll[ObjectNode](context)
     val reply = send(operation, request.toString)
     Option(reply.json.get("error")).foreach(e => throw failure(e))
     reply
+  }
+
+  /** The session's settings and who runs tasks. Takes a while: Hadoop has a thousand keys to look through. */
+  def context(): ObjectNode = {
+    val node = json()
+    node.set[ObjectNode]("session", sessionConf())
+    node.set[ObjectNode]("executors", executors())
+    node
   }
 
   /** Short calls one after another: two at once would make Spark start a second, cold planner. */

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
@@ -25,13 +25,16 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   private var output: StructType = table.schema()
   private var pushed = Array.empty[Predicate]
   private var partial = true
+  private val calls = new ReadCalls(request)
+  // what the last piece that was taken makes of the plan, where nothing can change it any more
+  private var settled: Option[ObjectNode] = None
   private var aggregation: Option[(Aggregation, ObjectNode)] = None
 
   override def pushPredicates(predicates: Array[Predicate]): Array[Predicate] =
     if (predicates.isEmpty) predicates
     else {
       request.set[ObjectNode]("predicates", Encoder.all(predicates))
-      val verdicts = Rpc.call("push", request).json.get("pushed").elements().asScala.map(_.asText).toSeq
+      val verdicts = calls.call("push", request).json.get("pushed").elements().asScala.map(_.asText).toSeq
       val judged = predicates.toSeq.zip(verdicts)
       pushed = judged.collect { case (p, v) if v != "no" => p }.toArray
       request.set[ObjectNode]("predicates", Encoder.all(pushed))
@@ -48,12 +51,13 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   private def offer(keys: (String, ObjectNode => Unit)*): Option[ObjectNode] = {
     val attempt = request.deepCopy()
     keys.foreach(_._2(attempt))
-    val reply = Rpc.call("offer", attempt).json
+    val reply = calls.call("offer", attempt).json
     if (!reply.get("ok").asBoolean) None
     else {
       keys.foreach { case (key, _) => request.set[ObjectNode](key, attempt.get(key)) }
       partial = !reply.path("complete").asBoolean(false)
       if (!partial) request.put("complete", true)
+      settled = Option(reply.get("plan")).collect { case plan: ObjectNode => plan }
       Some(reply)
     }
   }
@@ -87,25 +91,25 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   override def build(): Scan = {
     request.set[ObjectNode]("schema", Encoder.typeOf(output))
     request.set[ObjectNode]("wire", Encoder.typeOf(Compat.wire(output)))
-    new IndexScan(table, output, request)
+    new IndexScan(output, request, calls, settled)
   }
 }
 
 /** A planned read: answered by the planner itself when it is small, else by tasks in Python workers. */
-class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) extends Scan with Batch
-  with SupportsReportStatistics with SupportsRuntimeV2Filtering {
-  private var plan: Reply = _
+class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCalls, settled: Option[ObjectNode])
+  extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeV2Filtering {
+  private var plan: Reply = settled.map(Reply(_, Array.empty)).orNull
   // a stream is planned batch by batch, so there is nothing to say of it as a whole
   private var streaming = false
   private def planned(distributed: Boolean = false): Reply = synchronized {
     if (plan == null || (distributed && plan.json.get("local").asBoolean))
-      plan = Rpc.call("plan", if (distributed) request.deepCopy().put("distributed", true) else request)
+      plan = calls.call("plan", if (distributed) request.deepCopy().put("distributed", true) else request)
     plan
   }
 
   def isLocal: Boolean = planned().json.get("local").asBoolean
   /** The whole answer as an Arrow stream, with no Spark job. */
-  def answer(): Reply = Rpc.call("run", request)
+  def answer(): Reply = calls.call("run", request)
 
   override def readSchema(): StructType = output
   override def description(): String =
@@ -124,8 +128,11 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
       new Task(i, part, hosts.path(i).elements().asScala.map(_.asText).toArray)
     }
   }
-  override def createReaderFactory(): PartitionReaderFactory =
-    Compat.readerFactory(planned(distributed = true).parts(0), output)
+  override def createReaderFactory(): PartitionReaderFactory = {
+    val reply = planned(distributed = true)
+    val factory = Compat.readerFactory(reply.parts(0), output)
+    if (reply.json.path("remote").asBoolean(false)) new FetchingFactory(factory) else factory
+  }
 
   override def filterAttributes(): Array[NamedReference] =
     if (streaming || request.has("aggregation") || request.has("limit")) Array.empty
@@ -147,17 +154,17 @@ class IndexScan(table: IndexTable, output: StructType, val request: ObjectNode) 
     override def columnStats(): java.util.Map[NamedReference, ColumnStatistics] = {
       val conf = SQLConf.get
       if (!conf.cboEnabled && !conf.planStatsEnabled || request.has("aggregation")) java.util.Map.of()
-      else ColumnBounds.of(output, Rpc.call("column_statistics", request).json.get("bounds"))
+      else ColumnBounds.of(output, calls.call("column_statistics", request).json.get("bounds"))
     }
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
-    ScanMetrics.values(if (streaming) Rpc.json() else planned().json)
+    ScanMetrics.counts(if (streaming) Rpc.json() else planned().json.get("metrics"))
 
   // equal scans let Spark reuse an exchange
   override def equals(other: Any): Boolean = other match {
-    case that: IndexScan => request == that.request
+    case that: IndexScan => request == that.request && calls.version == that.calls.version
     case _ => false
   }
   override def hashCode(): Int = request.hashCode()
@@ -205,35 +212,3 @@ class EmptyScan(schema: StructType) extends Scan with Batch {
 class Task(index: Int, content: Array[Byte], hosts: Array[String]) extends PythonInputPartition(index, content) {
   override def preferredLocations(): Array[String] = hosts
 }
-
-/** What the planner counted, for the Spark UI. */
-object ScanMetrics {
-  val texts: Seq[(String, String)] = Seq(
-    "splitsConsidered" -> "splits considered", "splitsPrunedByPartition" -> "splits pruned by partition",
-    "splitsPrunedByStatistics" -> "splits pruned by statistics", "splitsScanned" -> "splits scanned",
-    "rowsScanned" -> "rows of scanned splits", "bytesScanned" -> "bytes of scanned splits")
-
-  def all: Array[CustomMetric] = Array(
-    new SplitsConsidered, new SplitsPrunedByPartition, new SplitsPrunedByStatistics, new SplitsScanned,
-    new RowsScanned, new BytesScanned)
-
-  def values(json: ObjectNode): Array[CustomTaskMetric] =
-    texts.collect { case (key, _) if json.path("metrics").has(key) =>
-      new CustomTaskMetric {
-        override def name(): String = key
-        override def value(): Long = json.path("metrics").get(key).asLong
-      }: CustomTaskMetric
-    }.toArray
-}
-
-// Spark makes these anew by name when it shows them.
-abstract class SplitMetric(index: Int) extends CustomSumMetric {
-  override def name(): String = ScanMetrics.texts(index)._1
-  override def description(): String = ScanMetrics.texts(index)._2
-}
-class SplitsConsidered extends SplitMetric(0)
-class SplitsPrunedByPartition extends SplitMetric(1)
-class SplitsPrunedByStatistics extends SplitMetric(2)
-class SplitsScanned extends SplitMetric(3)
-class RowsScanned extends SplitMetric(4)
-class BytesScanned extends SplitMetric(5)

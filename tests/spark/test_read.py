@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import threading
 
+import pyarrow as pa
 import pytest
 
+import indextables
 from indextables import errors
 from indextables.spark.failures import as_ours
 
@@ -309,3 +312,24 @@ def test_table_made_anew_at_the_same_place_is_not_taken_for_the_old_one(spark, b
     again = spark.read.format("indextables").load(table_path)
     assert again.columns == ["id"]
     assert again.count() == 4
+
+
+def test_all_reads_of_a_query_see_one_version(spark, path, table_path):
+    more = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
+    indextables.write(more, table_path)
+    table, done = f"indextables.`{table_path}`", threading.Event()
+
+    def append() -> None:
+        while not done.is_set():
+            indextables.write(more, table_path)
+
+    writer = threading.Thread(target=append)
+    writer.start()
+    counts = f"(SELECT count(*) FROM {table}), (SELECT count(id) FROM {table} WHERE id > 0)"
+    try:
+        found = [tuple(spark.sql(f"SELECT {counts}").first()) for _ in range(8)]
+    finally:
+        done.set()
+        writer.join()
+    assert [one for one, _ in found] == [other for _, other in found]
+    assert found[-1] > found[0]

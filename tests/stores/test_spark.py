@@ -59,6 +59,27 @@ def test_a_table_is_written_searched_and_aggregated_when_it_lies_in_a_store(spar
     assert not [secret for secret in SECRETS if secret in shown]
 
 
+@pytest.mark.parametrize("local", ["true", "false"])
+def test_the_plan_counts_requests_and_cache_hits(spark, cloud, local):
+    path = f"{cloud.root}/counted-{cloud.kind}-{local}"
+    frame(spark, 0, 200).coalesce(1).write.format("indextables").save(path)
+    reader = spark.read.format("indextables").option("read.local.enabled", local)
+
+    def counted() -> dict[str, int]:
+        found = reader.load(path).where("id > 10").select("message")
+        assert len(found.collect()) == 189
+        metrics = found._jdf.queryExecution().executedPlan().collectLeaves().apply(0).metrics()
+        names = ("splitsScanned", "requests", "bytesFetched", "cacheHits")
+        return {name: metrics.apply(name).value() for name in names}
+
+    cold, warm = counted(), counted()
+    assert cold["splitsScanned"] == warm["splitsScanned"] == 1
+    assert cold["requests"] > 0
+    assert cold["bytesFetched"] > 0
+    assert (warm["requests"], warm["bytesFetched"]) == (0, 0)
+    assert warm["cacheHits"] > 0
+
+
 def test_a_table_is_read_when_only_hadoop_has_the_keys(spark, s3):
     path = f"{s3.root}/spark-hadoop"
     writer = frame(spark, 0, 10).write.format("indextables")

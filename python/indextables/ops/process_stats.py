@@ -70,6 +70,41 @@ def take() -> ProcessStats:
     return new
 
 
+@dataclass(frozen=True)
+class Fetched:
+    """What reading took from a store and from the caches before it."""
+
+    requests: int
+    bytes: int
+    hits: int
+    misses: int
+
+    def __sub__(self, earlier: Fetched) -> Fetched:
+        return Fetched(
+            self.requests - earlier.requests,
+            self.bytes - earlier.bytes,
+            self.hits - earlier.hits,
+            self.misses - earlier.misses,
+        )
+
+    def metrics(self) -> dict[str, int]:
+        """By the names of jvm/src/Metrics.scala."""
+        return {
+            "requests": self.requests,
+            "bytesFetched": self.bytes,
+            "cacheHits": self.hits,
+            "cacheMisses": self.misses,
+        }
+
+
+def fetched() -> Fetched:
+    """What this process fetched so far; only differences have a meaning."""
+    now, cache = traffic(), cache_stats()
+    # what memory does not hold is looked for on disk
+    missed = cache.memory_misses - cache.disk_hits
+    return Fetched(now.requests, now.bytes, cache.memory_hits + cache.disk_hits, missed)
+
+
 def publish(app: str, *, profiled: bool) -> None:
     """Add what this worker did to its file, and measure from now on, or no longer."""
     if not app:

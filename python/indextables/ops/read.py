@@ -6,7 +6,7 @@ import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
@@ -180,7 +180,7 @@ def read_table(spec: ReadSpec, sources: Sequence[Source]) -> pa.Table:
     def one(source: Source) -> list[pa.RecordBatch]:
         return list(read_rows(spec, [source]))
 
-    parts = _side_by_side(one, sources, _readers(spec, sources))
+    parts = _side_by_side(one, sources, _readers(spec))
     return pa.Table.from_batches([batch for part in parts for batch in part], schema=schema)
 
 
@@ -190,22 +190,31 @@ def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
     def one(source: Source) -> int:
         return opened(spec, source).count(spec.queries[source.query])
 
-    return sum(_side_by_side(one, sources, _readers(spec, sources)))
+    return sum(_side_by_side(one, sources, _readers(spec)))
 
 
-def _readers(spec: ReadSpec, sources: Sequence[Source]) -> int:
+def _readers(spec: ReadSpec) -> int:
     """How many splits to read at a time: what comes over a network mostly waits."""
     cores = os.cpu_count() or 1
-    return min(len(sources), max(cores, _REMOTE_READERS) if spec.is_remote else cores)
+    return max(cores, _REMOTE_READERS) if spec.is_remote else cores
 
 
 def _side_by_side(
     work: Callable[[Source], T], sources: Sequence[Source], readers: int
 ) -> Iterable[T]:
-    if readers <= 1:
+    if min(readers, len(sources)) <= 1:
         return [work(source) for source in sources]
-    with ThreadPoolExecutor(readers) as pool:
-        return list(pool.map(work, sources))
+    return list(_pool(readers).map(work, sources))
+
+
+@lru_cache(maxsize=2)
+def _pool(readers: int) -> ThreadPoolExecutor:
+    """Threads that stay: a small query would wait longer for new ones than for its answer."""
+    return ThreadPoolExecutor(readers, "indextables reader")
+
+
+# a forked worker has none of its parent's threads
+os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def _partials(
@@ -218,7 +227,7 @@ def _partials(
         return [complete_partial(batch, plan, whole) for batch in found.to_batches()]
 
     # other tasks use the other cores
-    parts = _side_by_side(one, sources, _readers(spec, sources) if spec.is_remote else 1)
+    parts = _side_by_side(one, sources, _readers(spec) if spec.is_remote else 1)
     table = pa.Table.from_batches([batch for part in parts for batch in part], schema=plan.schema)
     if len(sources) != 1:
         table = merge_partials(table, plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -41,16 +42,23 @@ class ScanPlan:
     limit: int | None = None
     order: Order | None = field(default=None)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Size of the splits that are left."""
         return int(pc.sum(self.files.column("size")).as_py() or 0)
 
+    @cached_property
+    def rows_read(self) -> int | None:
+        """Live rows of the splits that are left, if the log knows."""
+        found = live_rows(self.files)
+        return None if found is None else int(pc.sum(found, min_count=0).as_py() or 0)
+
     @property
     def rows(self) -> int | None:
-        """Live rows of the splits that are left: what the scan returns at most."""
-        found = live_rows(self.files)
-        most = None if found is None else int(pc.sum(found, min_count=0).as_py() or 0)
+        """What the scan returns at most, as far as is known."""
+        if self.aggregate is not None and not self.aggregate.keys:
+            return max(1, int(self.files.num_rows))
+        most = self.rows_read
         return most if self.limit is None or most is None else min(most, self.limit)
 
     @property

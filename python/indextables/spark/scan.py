@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections import OrderedDict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from indextables.ops import skipping_stats
 from indextables.ops.handles import follow, orders
 from indextables.ops.key_pruning import prune_by_key
 from indextables.ops.opened import OpenTable
+from indextables.ops.process_stats import fetched
 from indextables.ops.read import (
     SNIPPET,
     ReadSpec,
@@ -77,7 +78,8 @@ def push(request: Request) -> dict[str, Any]:
     if changes.is_asked(request):
         return changes.push(request)
     table = open_table(request)
-    return {"pushed": list(filters_of(request, table).pushed)}
+    pushed = filters_of(request, table).pushed
+    return {"pushed": list(pushed), "version": table.snapshot.version}
 
 
 def offer(request: Request) -> dict[str, Any]:
@@ -94,11 +96,20 @@ def offer(request: Request) -> dict[str, Any]:
         or bool(body.get("residual"))
     )
     if refused:
-        return {"ok": False}
-    reply: dict[str, Any] = {"ok": True, "complete": found.local}
+        return {"ok": False, "version": table.snapshot.version}
+    reply: dict[str, Any] = {
+        "ok": True,
+        "complete": found.local,
+        "version": table.snapshot.version,
+    }
     if scan.aggregate is not None:
         schema = scan.aggregate.schema if found.complete is None else found.complete.schema
         reply["schema"] = to_spark_json(schema, table.snapshot.schema)
+        if found.complete is not None:  # nothing is left to decide, so Spark need not ask again
+            whole = replace(found, scan=replace(scan, schema=schema))
+            reply["plan"] = _described(
+                {**body, "schema": reply["schema"]}, table, whole, local=True
+            )
     return reply
 
 
@@ -109,20 +120,27 @@ def plan(request: Request) -> Answer:
     table = open_table(request)
     found = _plan(request, table)
     local = found.local and not request.body.get("distributed")
-    reply = {
-        "local": local,
-        "explain": describe_scan(request.body, found.scan, local=local)
-        + _warn_if_fast(table, found),
-        "bytes": found.scan.output_bytes,
-        "rows": found.scan.rows,
-        "runtime_columns": list(table.snapshot.partition_columns),
-        "metrics": _metrics(found.scan),
-    }
+    reply = _described(request.body, table, found, local=local)
     if local:
         return reply, []
     tasks, places = _tasks(request, table, found.scan)
     function = pickled_reader(_spec(request, table, found.scan), request.body["wire"])
-    return reply | {"hosts": places}, [function, *tasks]
+    return reply | {"hosts": places, "remote": table.store.is_remote}, [function, *tasks]
+
+
+def _described(
+    body: Mapping[str, Any], table: OpenTable, found: Planned, *, local: bool
+) -> dict[str, Any]:
+    explained = describe_scan(body, found.scan, local=local)
+    return {
+        "local": local,
+        "explain": explained + _warn_if_fast(table, found),
+        "bytes": found.scan.output_bytes,
+        "rows": found.scan.rows,
+        "runtime_columns": list(table.snapshot.partition_columns),
+        "metrics": _metrics(found.scan),
+        "version": table.snapshot.version,
+    }
 
 
 def column_statistics(request: Request) -> dict[str, Any]:
@@ -188,8 +206,10 @@ def run(request: Request) -> Answer:
     """The whole answer, as an Arrow stream."""
     table = open_table(request)
     found = _plan(request, table)
-    result = _answer(request, table, found)
-    return {"metrics": _metrics(found.scan)}, [to_stream(result)]
+    before = fetched()
+    result = to_stream(_answer(request, table, found))
+    counted = (fetched() - before).metrics() if table.store.is_remote else {}
+    return {"metrics": _metrics(found.scan) | counted}, [result]
 
 
 def _answer(request: Request, table: OpenTable, found: Planned) -> pa.Table:
@@ -336,6 +356,6 @@ def _metrics(found: ScanPlan) -> dict[str, int]:
         "splitsPrunedByPartition": counters.pruned_by_partition,
         "splitsPrunedByStatistics": counters.pruned_by_stats,
         "splitsScanned": counters.kept,
-        "rowsScanned": found.rows or 0,
+        "rowsScanned": found.rows_read or 0,
         "bytesScanned": found.bytes,
     }

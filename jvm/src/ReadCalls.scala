@@ -1,0 +1,40 @@
+package org.apache.spark.sql.indextables
+
+import java.util.WeakHashMap
+import java.util.concurrent.ConcurrentHashMap
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
+
+/**
+ * The calls about one read of a table. They share the session's settings as they were and the version
+ * that was seen first: all reads of a table in one query see the same one, whoever commits meanwhile.
+ */
+class ReadCalls(table: ObjectNode) {
+  private val name = s"${table.get("properties")} ${table.get("options")}"
+  private val context = Rpc.context()
+  private val versions = ReadCalls.versions()
+
+  def version: Option[Long] = Option(versions.get(name)).map(_.longValue)
+
+  def call(operation: String, body: ObjectNode): Reply = {
+    val request = body.deepCopy()
+    // a change of rows names the version itself
+    if (!request.has(ReadCalls.Version)) version.foreach(v => request.put(ReadCalls.Version, v))
+    val reply = Rpc.call(operation, request, context)
+    Option(reply.json.get("version")).foreach(v => versions.putIfAbsent(name, v.asLong))
+    reply
+  }
+}
+
+object ReadCalls {
+  val Version = "read_version"
+  // a query has one tracker from the moment it is parsed, also for its subqueries
+  private val byQuery = new WeakHashMap[QueryPlanningTracker, ConcurrentHashMap[String, java.lang.Long]]()
+
+  private def versions(): ConcurrentHashMap[String, java.lang.Long] = QueryPlanningTracker.get match {
+    case Some(query) => synchronized(byQuery.computeIfAbsent(query, _ => new ConcurrentHashMap()))
+    case None => new ConcurrentHashMap()
+  }
+}
