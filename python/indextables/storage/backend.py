@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
-import tempfile
-import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, cast
-from urllib.parse import quote
 
 from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store
@@ -103,30 +96,3 @@ def _provider(
         return named | {"expires_at": None if ends is None else datetime.fromtimestamp(ends, UTC)}
 
     return ask
-
-
-_memory: dict[tuple[int, str], str] = {}
-_memory_lock = threading.Lock()
-
-
-def memory_folder(name: str) -> str:
-    """The folder of a store that lives as long as this process.
-
-    In the memory file system where there is one; a folder, so that the engine sees the same files.
-    """
-    with _memory_lock:
-        key = (os.getpid(), name)
-        if key not in _memory:
-            shared = Path("/dev/shm")  # noqa: S108 (private folder, made below)
-            parent = str(shared) if os.access(shared, os.W_OK) else None
-            folder = tempfile.mkdtemp(
-                prefix=f"indextables-{quote(name, safe='')[:40]}-", dir=parent
-            )
-            atexit.register(_remove, os.getpid(), folder)
-            _memory[key] = folder
-        return _memory[key]
-
-
-def _remove(pid: int, folder: str) -> None:
-    if pid == os.getpid():
-        shutil.rmtree(folder, ignore_errors=True)

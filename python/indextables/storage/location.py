@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from indextables.config.settings import Settings
 from indextables.storage.address import Kind
-from indextables.storage.backend import connect, memory_folder
+from indextables.storage.backend import connect
 from indextables.storage.connection import plan_connection
+from indextables.storage.memory import memory_folder
 from indextables.storage.store import Store
 
 
