@@ -114,6 +114,22 @@ DROP_WHEN_FULL = Option(
     doc="With too much waiting, do not keep a piece on disk; else the query waits.",
     group=_GROUP,
 )
+COALESCE_MAX_GAP = Option(
+    "cache.coalesceMaxGap",
+    optional(SIZE),
+    None,
+    "Hole between two reads of a remote split up to which they become one request, where "
+    "`read.batchOptimization.gapTolerance` is not set; unset, its profile says it.",
+    _GROUP,
+)
+MAX_CONCURRENT_LOADS = Option(
+    "cache.maxConcurrentLoads",
+    optional(integer(1)),
+    None,
+    "Requests for parts of one remote split at the same time, where "
+    "`read.batchOptimization.maxConcurrentPrefetch` is not set; unset, its profile says it.",
+    _GROUP,
+)
 QUERY_CACHE = Option(
     "cache.queryCache",
     BOOLEAN,
@@ -187,14 +203,6 @@ PREWARM_JOB_RETENTION_MS = Option(
 )
 
 _IGNORED = (
-    *ignored(
-        _GROUP,
-        "Which reads are joined, and how many run at once, is said by `read.batchOptimization`.",
-        {
-            "cache.coalesceMaxGap": (SIZE, 512 << 10),
-            "cache.maxConcurrentLoads": (integer(1), 8),
-        },
-    ),
     *ignored(
         _GROUP,
         "New hosts load what they need when they need it.",

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from indextables.config import cache as caching
 from indextables.config import read as reading
 from indextables.config import storage as keys
 from indextables.config.secret import Secret
@@ -122,13 +123,22 @@ def plan_reading(settings: Settings) -> dict[str, int]:
         return {"read_gap_bytes": 0}
     most, gap, least, concurrency = _PROFILES[profile]
     asked = {
-        "read_range_bytes": (reading.BATCH_RANGE, most),
-        "read_gap_bytes": (reading.BATCH_GAP, gap),
-        "read_least_ranges": (reading.BATCH_LEAST, least),
-        "read_concurrency": (reading.BATCH_CONCURRENCY, concurrency),
+        "read_range_bytes": (settings.get(reading.BATCH_RANGE), most),
+        "read_gap_bytes": (
+            settings.get(reading.BATCH_GAP),
+            settings.get(caching.COALESCE_MAX_GAP),
+            gap,
+        ),
+        "read_least_ranges": (settings.get(reading.BATCH_LEAST), least),
+        "read_concurrency": (
+            settings.get(reading.BATCH_CONCURRENCY),
+            settings.get(caching.MAX_CONCURRENT_LOADS),
+            concurrency,
+        ),
     }
-    found = {name: (settings.get(option), default) for name, (option, default) in asked.items()}
-    return {name: default if own is None else own for name, (own, default) in found.items()}
+    return {
+        name: next(value for value in values if value is not None) for name, values in asked.items()
+    }
 
 
 def reveal(values: Mapping[str, Value]) -> dict[str, str]:
