@@ -44,10 +44,10 @@ object Rpc {
     reply
   }
 
-  /** The session's settings and who runs tasks. Takes a while: Hadoop has a thousand keys to look through. */
-  def context(): ObjectNode = {
+  /** The session's settings and who runs tasks. A table on local disk needs no keys of stores, which take time to find. */
+  def context(local: Boolean = false): ObjectNode = {
     val node = json()
-    node.set[ObjectNode]("session", sessionConf())
+    node.set[ObjectNode]("session", sessionConf(local))
     node.set[ObjectNode]("executors", executors())
     node
   }
@@ -88,10 +88,10 @@ object Rpc {
       }
     }
 
-  private def sessionConf(): ObjectNode = {
+  private def sessionConf(local: Boolean): ObjectNode = {
     val conf = SQLConf.get
     val node = json()
-    SparkContext.getActive.foreach(c => fileSystems(c.hadoopConfiguration, node))
+    if (!local) SparkContext.getActive.foreach(c => fileSystems(c.hadoopConfiguration, node))
     conf.getAllConfs.foreach { case (k, v) =>
       if (k.startsWith(Names.Keys) || isFileSystem(k.stripPrefix("spark.hadoop."))) node.put(k, v)
     }

@@ -64,8 +64,8 @@ class ScanPlan:
     @property
     def output_bytes(self) -> int:
         """About how large the rows are in Spark's memory, which decides how it joins them."""
-        rows = self.rows
-        return self.bytes if rows is None else rows * row_width(self.schema)
+        rows, schema = self.rows, self.schema if self.aggregate is None else self.aggregate.schema
+        return self.bytes if rows is None else rows * row_width(schema)
 
     @property
     def answered_by_log(self) -> bool:

@@ -6,8 +6,8 @@ import json
 import logging
 import math
 from collections import OrderedDict
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -56,12 +56,15 @@ if TYPE_CHECKING:
 
 # what of a request decides a plan
 _SHAPING = (
-    "predicates", "runtime", "aggregation", "order", "limit", "offset", "wire", "properties",
-    "options", "session", "complete",
+    "predicates", "runtime", "aggregation", "order", "limit", "offset", "properties", "options",
+    "session",
 )  # fmt: skip
+# and what else does unless it is an aggregation, which has columns of its own
+_SHAPING_ROWS = ("wire", "complete")
 _KEPT_PLANS = 32
 _log = logging.getLogger("indextables.read")
-_plans: OrderedDict[tuple[str, int, str], Planned] = OrderedDict()
+_PlanKey: TypeAlias = tuple[str, int, str]
+_plans: OrderedDict[_PlanKey, Planned] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -106,10 +109,8 @@ def offer(request: Request) -> dict[str, Any]:
         schema = scan.aggregate.schema if found.complete is None else found.complete.schema
         reply["schema"] = to_spark_json(schema, table.snapshot.schema)
         if found.complete is not None:  # nothing is left to decide, so Spark need not ask again
-            whole = replace(found, scan=replace(scan, schema=schema))
-            reply["plan"] = _described(
-                {**body, "schema": reply["schema"]}, table, whole, local=True
-            )
+            shown = {**body, "schema": reply["schema"]}
+            reply["plan"] = _described(shown, table, found, local=True)
     return reply
 
 
@@ -240,8 +241,7 @@ def _partials_from_log(table: OpenTable, scan: ScanPlan) -> pa.Table | None:
 
 def _plan(request: Request, table: OpenTable) -> Planned:
     """The plan of a request; asked for again by the next calls of the same query."""
-    shape = json.dumps([request.body.get(key) for key in _SHAPING], sort_keys=True)
-    key = (table.snapshot.metadata.id, table.snapshot.version, shape)
+    key = _key(request, table)
     known = _plans.get(key)
     if known is None:
         known = _make_plan(request, table)
@@ -249,6 +249,13 @@ def _plan(request: Request, table: OpenTable) -> Planned:
         if len(_plans) > _KEPT_PLANS:
             _plans.popitem(last=False)
     return known
+
+
+def _key(request: Request, table: OpenTable) -> _PlanKey:
+    body = request.body
+    names = _SHAPING if "aggregation" in body else (*_SHAPING, *_SHAPING_ROWS)
+    shape = json.dumps([body.get(name) for name in names], sort_keys=True)
+    return table.snapshot.metadata.id, table.snapshot.version, shape
 
 
 def _make_plan(request: Request, table: OpenTable) -> Planned:
