@@ -6,6 +6,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 SPARK ?= 4.3.0
 OLDEST_SPARK ?= 4.0.5
+# for the oldest Spark: there is none for the newest yet
+DELTA ?= 4.0.1
 VENV ?= .venv
 BIN := $(VENV)/bin
 CACHE ?= $(HOME)/.cache/indextables
@@ -64,6 +66,11 @@ fix: setup ## Format and apply safe fixes, regenerate documents
 bench: setup ## Measure, side by side with Parquet
 	$(BIN)/python -m benches
 
+bench-delta: setup ## Measure changes of rows against Delta Lake, on the oldest supported Spark
+	$(MAKE) --no-print-directory .venv-oldest/.ready VENV=.venv-oldest SPARK=$(OLDEST_SPARK)
+	.venv-oldest/bin/uv pip install --quiet --python .venv-oldest/bin/python --no-deps delta-spark==$(DELTA)
+	.venv-oldest/bin/python -m benches rows
+
 docs: setup ## Regenerate the generated documents
 	$(BIN)/python docs/generate.py
 
@@ -103,4 +110,4 @@ $(AZURITE):
 	npm install --silent --no-fund --no-audit --prefix $(CACHE)/npm azurite@$(AZURITE_VERSION); \
 	else echo "no Node: tests against Azure will be skipped"; fi
 
-.PHONY: help setup servers demo test test-oldest test-slow check fix bench docs wheel clean
+.PHONY: help setup servers demo test test-oldest test-slow check fix bench bench-delta docs wheel clean

@@ -1,25 +1,61 @@
 """Changes of rows in two million, as ratios of doing the same by rewriting or with Delta Lake.
 
-Delta Lake is measured when `delta-spark` for this Spark is installed; only then the bar of upserts
-counts. Beside it stands the same upsert by rewriting a Parquet table.
+Delta Lake is measured when `delta-spark` is installed, as `make bench-delta` does beside the oldest
+Spark (its releases come later than Spark's); only then the bar of upserts counts. Its tables have
+its defaults, and beside them stand the same with deletion vectors, which it leaves off, and the
+same upsert by rewriting a Parquet table.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
+import statistics
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from benches import corpus
-from benches.reading import session
 from benches.report import Result, median_ms
 
+ROWS = int(os.environ.get("INDEXTABLES_BENCH_ROWS", corpus.ROWS))
 KEYS = 10_000
-# about one row in a hundred
-CONDITION = "message indexquery 'timeout AND payment'"
+# one row in a hundred
+CONDITION = "message indexquery 'queued AND cart'"
+# upserts into every table: the first for warmth, the others are measured
+ROUNDS = 4
+SESSION = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "4g",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def _has_delta() -> bool:
+    return importlib.util.find_spec("delta") is not None
+
+
+def _session() -> Any:
+    from pyspark.sql import SparkSession
+
+    import indextables
+
+    delta = {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
+    if _has_delta():
+        delta["spark.jars.packages"] = f"io.delta:delta-spark_2.13:{version('delta-spark')}"
+    builder = SparkSession.builder.master("local[2]")
+    for key, value in {**SESSION, **(delta if _has_delta() else {})}.items():
+        builder = builder.config(key, value)
+    return indextables.configure(builder).getOrCreate()
 
 
 def _once_ms(work: Callable[[], object]) -> float:
@@ -57,47 +93,59 @@ def _deletes(spark: Any, data: Any, place: Path) -> list[Result]:
 
 
 def _upserts(spark: Any, data: Any, place: Path) -> list[Result]:
-    table = place / "keyed"
-    _save(data, table, **{"primary-key": "id"})
-    rows = data.count()
-    step = max(1, rows // KEYS)
-    changed = data.where(f"id % {step} = 0").limit(KEYS).selectExpr("*").localCheckpoint()
-    upserting = _once_ms(lambda: _save(changed, table))
-    assert spark.read.format("indextables").load(str(table)).count() == rows
-
-    def rewrite() -> None:
-        kept = data.join(changed.select("id"), "id", "left_anti")
-        kept.unionByName(changed).write.mode("overwrite").parquet(str(place / "parquet"))
-
-    rewriting = _once_ms(rewrite)
-    what = f"upsert of {changed.count()} keys ({upserting:.0f} ms)"
-    results = [Result(f"{what}, rewriting Parquet ({rewriting:.0f} ms)", upserting / rewriting)]
-    delta = _delta_ms(spark, data, changed, place)
-    if delta is None:
-        return [*results, Result("Delta Lake is not installed for this Spark", 0, "")]
+    step = max(ROUNDS, data.count() // KEYS)
+    rounds = [data.where(f"id % {step} = {r}").limit(KEYS).localCheckpoint() for r in range(ROUNDS)]
+    ours = _our_upserts(spark, data, rounds, place / "keyed")
+    rewriting = _rewriting_ms(data, rounds[0], place / "parquet")
+    what = f"upsert of {rounds[0].count()} keys ({ours:.0f} ms)"
+    results = [Result(f"{what}, rewriting Parquet ({rewriting:.0f} ms)", ours / rewriting)]
+    if not _has_delta():
+        return [*results, Result("Delta Lake is not installed: make bench-delta", 0, "")]
+    default = _delta_ms(spark, data, rounds, place / "delta")
+    vectors = _delta_ms(spark, data, rounds, place / "delta-vectors", vectors=True)
     return [
         *results,
-        Result(f"{what}, Delta's MERGE INTO ({delta:.0f} ms)", upserting / delta, bar=0.2),
+        Result(f"{what}, Delta's MERGE INTO ({default:.0f} ms)", ours / default, bar=0.2),
+        Result(f"{what}, the same with deletion vectors ({vectors:.0f} ms)", ours / vectors),
     ]
 
 
-def _delta_ms(spark: Any, data: Any, changed: Any, place: Path) -> float | None:
-    """The same upsert as Delta's MERGE INTO, or None without Delta."""
-    if importlib.util.find_spec("delta") is None:
-        return None
-    path = str(place / "delta")
-    data.write.format("delta").save(path)
-    changed.createOrReplaceTempView("changed_rows")
+def _our_upserts(spark: Any, data: Any, rounds: list[Any], table: Path) -> float:
+    _save(data, table, **{"primary-key": "id"})
+    times = [_once_ms(lambda changed=changed: _save(changed, table)) for changed in rounds]
+    assert spark.read.format("indextables").load(str(table)).count() == data.count()
+    return statistics.median(times[1:])
+
+
+def _rewriting_ms(data: Any, changed: Any, path: Path) -> float:
+    kept = data.join(changed.select("id"), "id", "left_anti")
+    whole = kept.unionByName(changed)
+    return _once_ms(lambda: whole.write.mode("overwrite").parquet(str(path)))
+
+
+def _delta_ms(
+    spark: Any, data: Any, rounds: list[Any], path: Path, *, vectors: bool = False
+) -> float:
+    """The same upserts as Delta's MERGE INTO."""
+    writer = data.write.format("delta")
+    if vectors:
+        writer = writer.option("delta.enableDeletionVectors", "true")
+    writer.save(str(path))
     text = (
         f"MERGE INTO delta.`{path}` t USING changed_rows s ON t.id = s.id "
         "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     )
-    return _once_ms(lambda: spark.sql(text))
+    times = []
+    for changed in rounds:
+        changed.createOrReplaceTempView("changed_rows")
+        times.append(_once_ms(lambda: spark.sql(text)))
+    assert spark.read.format("delta").load(str(path)).count() == data.count()
+    return statistics.median(times[1:])
 
 
-def run(rows: int = corpus.ROWS) -> list[Result]:
+def run(rows: int = ROWS) -> list[Result]:
     """Measure on tables made for it."""
-    spark = session()
+    spark = _session()
     place = corpus.folder() / "rows"
     shutil.rmtree(place, ignore_errors=True)
     data = spark.read.parquet(str(corpus.parquet(rows))).repartition(2).localCheckpoint()
