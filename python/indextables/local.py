@@ -212,11 +212,11 @@ def write(
     """Write an Arrow table without Spark, as one commit; the table is made when there is none.
 
     `mode` is append, overwrite, errorifexists or ignore; `options` are those of Spark's writer,
-    such as `indexing.typemap.message`. The table as it is afterwards is returned.
+    such as `indexing.typemap.message` or `replaceWhere`. The table as it is afterwards is returned.
     """
     if mode not in MODES:
         raise error("SAVE_MODE", mode=mode, allowed=", ".join(MODES))
     settings = resolve(options or {})
     log = open_log(open_store(path, settings), settings)
-    run_write_table(log, data, mode, partition_by, options or {})
+    run_write_table(log, data, mode, partition_by, options or {}, parse=parse_where)
     return open(path, options=options)

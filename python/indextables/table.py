@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from indextables.config.settings import resolve
 from indextables.errors import TableExistsError, TableNotFoundError, error
+from indextables.log import open_log
 from indextables.spark.failures import as_ours
 from indextables.spark.functions import indexqueryall
 from indextables.spark.merge_builder import MergeBuilder, delete_text, update_text
+from indextables.storage import open_store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -169,9 +172,8 @@ class IndexTable:
 
     def files(self) -> Any:
         """The live splits as an Arrow table."""
-        from indextables.local import open as open_local
-
-        return open_local(self.path).files()
+        settings = resolve(session=self._spark.conf.getAll)
+        return open_log(open_store(self.path, settings), settings).snapshot().files()
 
     def _command(self, text: str) -> DataFrame:
         return self._spark.sql(text)

@@ -158,3 +158,15 @@ def test_a_stream_of_changes_continues_where_it_stopped(spark, path, tmp_path):
     change_all(spark, path)
     run()
     assert sorted(seen) == events(feed(spark, path, 2))
+
+
+def test_a_table_by_name_says_where_its_changes_are_read(spark, path):
+    spark.sql(f"CREATE TABLE changes_by_name USING indextables LOCATION '{path}'")
+    try:
+        reader = spark.read.option("readChangeFeed", "true").option("startingVersion", 1)
+        with pytest.raises(errors.UnsupportedError, match="CHANGES_BY_NAME"), as_ours():
+            reader.table("changes_by_name").collect()
+        found = IndexTable.forName(spark, "changes_by_name").changes(1)
+        assert events(found) == [(1, "insert", i) for i in range(10)]
+    finally:
+        spark.sql("DROP TABLE changes_by_name")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql.functions import col
 
-from indextables import errors
+from indextables import IndexTable, errors
+from indextables.config import storage
 from indextables.log import open_log
 from indextables.spark.failures import as_ours
 from indextables.storage import open_store
@@ -236,3 +237,22 @@ def test_an_update_in_a_session_of_lean_splits_raises_the_protocol(spark, events
     finally:
         spark.conf.unset("spark.indextables.indexing.layout")
     assert "leanSplits" in live(table_path).protocol.reader_features
+
+
+def test_the_files_of_a_table_are_read_with_the_keys_of_the_session(
+    spark, events, table_path, monkeypatch
+):
+    events.write.format("indextables").save(table_path)
+    seen = []
+
+    def noted(path, settings):
+        seen.append(settings.get(storage.AWS_ACCESS_KEY))
+        return open_store(path, settings)
+
+    monkeypatch.setattr("indextables.table.open_store", noted)
+    spark.conf.set(storage.AWS_ACCESS_KEY.full_key, "mine")
+    try:
+        assert IndexTable.forPath(spark, table_path).files().num_rows == 2
+    finally:
+        spark.conf.unset(storage.AWS_ACCESS_KEY.full_key)
+    assert [key.reveal() for key in seen] == ["mine"]

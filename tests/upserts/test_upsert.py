@@ -14,6 +14,7 @@ from indextables.log import open_log
 from indextables.ops.opened import OpenTable
 from indextables.ops.purge import run_purge
 from indextables.ops.write_table import run_write_table
+from indextables.sql.where import parse_where
 from indextables.storage import open_store
 
 ENGINES = ("deduplicate", "first-row", "partial-update")
@@ -103,6 +104,6 @@ def test_a_table_written_without_spark_knows_its_key(tmp_path):
     log = open_log(open_store(str(tmp_path)))
     for texts in (["a", "b", "c"], ["B", "C"]):
         data = pa.table({"id": list(range(3))[-len(texts) :], "v": texts})
-        run_write_table(log, data, "append", (), {"primary-key": "id"})
+        run_write_table(log, data, "append", (), {"primary-key": "id"}, parse=parse_where)
     here = indextables.open(str(tmp_path)).scan()
     assert sorted(here.column("v").to_pylist()) == ["B", "C", "a"]

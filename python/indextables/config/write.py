@@ -10,7 +10,6 @@ from indextables.config.option import (
     TEXT,
     Option,
     Scope,
-    Status,
     automatic,
     choice,
     ignored,
@@ -74,7 +73,8 @@ DISTRIBUTION_MODE = Option(
     choice("hash", "balanced", "none"),
     "hash",
     "How optimised writing distributes rows: `hash` and `balanced` bring partitions together and "
-    "cut or join tasks to the wanted size, `none` leaves them as they are.",
+    "cut or join tasks to the wanted size, `none` leaves them as they are. `balanced` also ends "
+    "splits after as many rows as the table's rows so far say fill `maxSplitSize`.",
     _GROUP,
     _ALL,
 )
@@ -90,10 +90,10 @@ MIN_ROWS_FOR_ESTIMATION = Option(
     "write.optimizeWrite.minRowsForEstimation",
     integer(0),
     10_000,
-    "Rows the table must have before their size is used for estimates.",
+    "Rows the table must have before their size tells how many rows fill a split, with "
+    "distribution mode `balanced`.",
     _GROUP,
     _ALL,
-    status=Status.LATER,
 )
 MERGE_SCHEMA = Option(
     "mergeSchema",

@@ -29,11 +29,12 @@ from indextables.plan.partitions import render_value
 from indextables.storage import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from indextables.config.settings import Settings
     from indextables.log.actions import IndexFile
     from indextables.plan.keys import KeySpec
+    from indextables.storage import Store
 
 
 # the partition values and the bucket of rows
@@ -61,6 +62,8 @@ class WriteSpec:
     # of a table with a primary key: the key, and where its keys are known to be
     key: KeySpec | None = None
     indexes: tuple[IndexFile, ...] = ()
+    # rows that fill a split, as far as the table's rows tell
+    split_rows: int | None = None
 
     @cached_property
     def schema(self) -> Struct:
@@ -159,6 +162,15 @@ def write_batches(spec: WriteSpec, batches: Iterable[pa.RecordBatch]) -> list[Wr
     return sink.written
 
 
+def discard_splits(store: Store, splits: Sequence[WrittenSplit]) -> None:
+    """Delete what a write that failed has written; PURGE finds what stays."""
+    paths = [path for s in splits for path in (s.path, s.hashes) if path is not None]
+    try:
+        store.delete(paths)
+    except IndexTablesError:
+        _log.warning("%d splits of a failed write are left to PURGE", len(splits))
+
+
 def open_sink(spec: WriteSpec) -> SplitSink:
     """Where the rows of a task go."""
     if spec.key is None:
@@ -191,12 +203,8 @@ class SplitSink:
         """Leave nothing behind: the driver does not hear of a task that failed."""
         if self._writer is not None:
             self._writer.abort()
-        try:
-            store = open_store(self.spec.url, self.spec.settings)
-            paths = [path for s in self.written for path in (s.path, s.hashes) if path is not None]
-            store.delete(paths)
-        except IndexTablesError:
-            _log.warning("%d splits of a failed task are left to PURGE", len(self.written))
+        if self.written:
+            discard_splits(open_store(self.spec.url, self.spec.settings), self.written)
 
     def add_rows(self, batch: pa.RecordBatch, updated: pa.BooleanArray | None = None) -> None:
         """Add rows; those of one partition come one after another.
@@ -226,8 +234,14 @@ class SplitSink:
             self._updated |= BitMap(rows.cast(pa.uint32()).to_numpy(zero_copy_only=False))
         writer.write(batch)
         self._wrote(batch)
-        if writer.estimated_bytes >= self.spec.settings.get(keys.MAX_SPLIT_BYTES):
+        if self._is_full(writer):
             self._finish()
+
+    def _is_full(self, writer: SplitWriter) -> bool:
+        most = self.spec.split_rows
+        if most is not None and writer.rows >= most:
+            return True
+        return writer.estimated_bytes >= self.spec.settings.get(keys.MAX_SPLIT_BYTES)
 
     def _wrote(self, batch: pa.RecordBatch) -> None:
         """Rows are in the split that is being written."""

@@ -8,6 +8,7 @@ from indextables.model.types import render_schema
 from indextables.ops.write import WriteSpec
 from indextables.plan.fields import plan_fields
 from indextables.plan.keys import check_same_key, plan_key
+from indextables.plan.layout import rows_per_split
 
 if TYPE_CHECKING:
     from indextables.config.settings import Settings
@@ -40,4 +41,7 @@ def spec_of_write(
         settings=settings,
         key=plan_key(schema, partition_columns, settings),
         indexes=() if table is None or anew else table.hash_indexes,
+        split_rows=None
+        if table is None
+        else rows_per_split(table.num_records, table.size_bytes, settings),
     )

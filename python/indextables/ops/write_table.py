@@ -7,24 +7,38 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from indextables.config.settings import resolve
-from indextables.errors import TableNotFoundError, error
+from indextables.errors import CommitUnknownError, IndexTablesError, TableNotFoundError
 from indextables.model.arrow import schema_from_arrow
+from indextables.ops.condition import Condition
+from indextables.ops.described import columns_of, query_check
 from indextables.ops.save import Save, SavePlan, commit_save, plan_save
-from indextables.ops.write import sorted_by_partition, write_batches
+from indextables.ops.write import discard_splits, sorted_by_partition, write_batches
 from indextables.ops.write_spec import spec_of_write
+from indextables.plan.filters import plan_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from indextables.expr.predicate import Predicate
     from indextables.log import Committed, Log, Snapshot
+    from indextables.model.types import Struct
 
-_OVERWRITES = {"append": "none", "overwrite": "all", "dynamic": "dynamic"}
+_OVERWRITES = {"append": "none", "overwrite": "all", "dynamic": "dynamic", "replace": "where"}
 
 
 def run_write_table(
-    log: Log, data: pa.Table, mode: str, partition_by: Sequence[str], options: Mapping[str, str]
+    log: Log,
+    data: pa.Table,
+    mode: str,
+    partition_by: Sequence[str],
+    options: Mapping[str, str],
+    *,
+    parse: Callable[[str, Struct], Predicate],
 ) -> Committed | None:
-    """One split per partition, one commit; None when there was nothing to do."""
+    """One split per partition, one commit; None when there was nothing to do.
+
+    `parse` reads the condition of `replaceWhere`.
+    """
     table = _existing(log)
     known = {} if table is None else table.metadata.configuration
     settings = resolve(options, table=known)
@@ -34,15 +48,27 @@ def run_write_table(
     )
     if plan.action == "none":
         return None
-    if plan.action not in _OVERWRITES:
-        raise error("SAVE_MODE", mode=f"{mode} where", allowed="append and overwrite")
+    condition = None
+    if plan.where is not None and table is not None:
+        known_columns = columns_of(path, table)
+        predicates = [parse(plan.where, table.schema)]
+        filters = plan_filters(predicates, known_columns, 0, query_check(known_columns), "UTC")
+        condition = Condition(filters, known_columns, settings)
     columns, overwrite = plan.partition_columns, _OVERWRITES[plan.action]
     spec = spec_of_write(log, table, plan.schema, columns, settings, overwrite=overwrite)
     rows = _complete(data, plan)
     splits = write_batches(spec, sorted_by_partition(spec, rows.to_batches()))
     keyed = spec if spec.key is not None else None
-    save = Save(overwrite, plan.schema, columns, spec.fields, splits, settings, {}, keyed=keyed)
-    return commit_save(log, save, table)
+    save = Save(
+        overwrite, plan.schema, columns, spec.fields, splits, settings, {}, condition, keyed=keyed
+    )
+    try:
+        return commit_save(log, save, table)
+    except CommitUnknownError:
+        raise  # the splits may be in the table
+    except IndexTablesError:
+        discard_splits(log.store, splits)
+        raise
 
 
 def _existing(log: Log) -> Snapshot | None:

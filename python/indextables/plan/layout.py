@@ -40,6 +40,17 @@ def plan_layout(
     return Layout(cluster, partitions, int(wanted))
 
 
+def rows_per_split(rows: int | None, size: int, settings: Settings) -> int | None:
+    """How many rows fill a split, by the size of those the table has; None when that says nothing.
+
+    The size of a split is an estimate until it is finished; that of finished ones is known.
+    """
+    balanced = settings.get(keys.OPTIMIZE) and settings.get(keys.DISTRIBUTION_MODE) == "balanced"
+    if not balanced or not rows or not size or rows < settings.get(keys.MIN_ROWS_FOR_ESTIMATION):
+        return None
+    return max(1, settings.get(keys.MAX_SPLIT_BYTES) * rows // size)
+
+
 def _any_column(schema: Struct) -> tuple[str, ...]:
     flat = [f.name for f in schema.fields if not isinstance(f.type, Struct | Array | Map)]
     return tuple(flat[:1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -31,8 +32,20 @@ def test_modes(table_path):
     assert ids(table_path) == [4]
     with pytest.raises(InvalidError, match="SAVE_MODE"):
         indextables.write(rows(9), table_path, mode="upsert")
-    with pytest.raises(InvalidError, match="SAVE_MODE"):
-        indextables.write(rows(9), table_path, mode="overwrite", options={"replaceWhere": "id = 1"})
+
+
+@pytest.mark.parametrize("partition_by", [[], ["name"]])
+def test_replace_where_replaces_the_rows_of_the_condition(table_path, partition_by):
+    indextables.write(rows(1, 2, 3, 4), table_path, partition_by=partition_by)
+    where = {"replaceWhere": "name = 'n2'" if partition_by else "id = 2 OR name = 'n2'"}
+    twice = pa.table({"id": [2, 2], "name": ["n2", "n2"]})
+    indextables.write(twice, table_path, mode="overwrite", options=where)
+    assert ids(table_path) == [1, 2, 2, 3, 4]
+    files = sorted(Path(table_path).rglob("*.split"))
+    with pytest.raises(InvalidError, match="OVERWRITE_OUTSIDE"):
+        indextables.write(rows(2, 9), table_path, mode="overwrite", options=where)
+    assert ids(table_path) == [1, 2, 2, 3, 4]
+    assert sorted(Path(table_path).rglob("*.split")) == files
 
 
 def test_columns_fit_the_table(table_path):
@@ -81,3 +94,16 @@ def test_rows_with_a_known_key_are_replaced(table_path):
     indextables.write(again, table_path)
     found = indextables.open(table_path).scan(["id", "name"]).sort_by("id").to_pylist()
     assert [row["name"] for row in found] == ["n1", "new", "three"]
+
+
+def test_splits_end_after_the_rows_that_fill_them_when_the_table_tells(table_path):
+    first = indextables.write(rows(*range(100)), table_path)
+    chunks = pa.concat_tables([rows(*range(start, start + 10)) for start in range(100, 350, 10)])
+    balanced = {
+        "write.optimizeWrite.enabled": "true",
+        "write.optimizeWrite.distributionMode": "balanced",
+        "write.optimizeWrite.minRowsForEstimation": "100",
+        "write.optimizeWrite.maxSplitSize": str(first.size_bytes),
+    }
+    table = indextables.write(chunks, table_path, options=balanced)
+    assert sorted(table.files()["numRecords"].to_pylist()) == [50, 100, 100, 100]
