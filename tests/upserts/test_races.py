@@ -10,6 +10,7 @@ from indextables.log import Operation, open_log
 from indextables.ops.merge_splits import MergeRequest, run_merge
 from indextables.ops.opened import OpenTable
 from indextables.ops.read import DOC, SPLIT
+from indextables.ops.restore import run_restore
 from indextables.ops.save import Save, commit_save
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store
@@ -90,6 +91,19 @@ def test_rows_are_gone_when_the_table_was_overwritten(table):
     table.upsert([row(1, "new"), row(9, "new")], overwrite="all")
     table.change(Operation.DELETE, here, mine)
     assert texts(table) == {1: "new", 9: "new"}
+
+
+@pytest.mark.parametrize("between", ["overwrite", "merge"])
+def test_a_delete_finds_its_rows_when_their_splits_went_and_came_back(table, between):
+    here, mine = found(table, 1, 4)
+    if between == "merge":
+        merge(table)
+    else:
+        table.upsert([row(9, "new")], overwrite="all")
+    settings = table.spec(here).settings
+    run_restore(OpenTable(table.log, table.log.snapshot(), settings), here.version)
+    table.change(Operation.DELETE, here, mine)
+    assert sorted(texts(table)) == [0, 2, 3, 5]
 
 
 def test_the_later_row_stays_when_two_upserts_read_the_same_version(tmp_path):

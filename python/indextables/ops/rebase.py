@@ -14,15 +14,14 @@ from pyroaring import BitMap
 
 from indextables.errors import StorageError
 from indextables.log import entries
-from indextables.log.actions import AddFile, RemoveFile
 from indextables.log.operations import touched
 from indextables.ops.vectors import load_deletions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from indextables.log import Log, Snapshot
-    from indextables.log.actions import DeletionVector
+    from indextables.log.actions import AddFile, DeletionVector
     from indextables.log.replay import Commit
 
 
@@ -48,44 +47,36 @@ def rebase_rows(log: Log, read: Snapshot, newest: Snapshot, rows: Mapping[str, B
         if cause.code != "FILE_MISSING":
             raise
         return Rebased({}, known=False)
-    before = {add.path: add.deletion_vector for add in _entries(read, list(rows))}
-    walk = _Walk(log, dict(rows), dict(before), set(before.items()))
+    walk = _Walk(log, dict(rows), {add.path: add.deletion_vector for add in _entries(read, rows)})
     for commit in commits:
         walk.follow(commit)
-    return walk.finish()
+    found = walk.finish(newest)
+    lost = sum(map(len, rows.values())) - sum(map(len, found.values()))
+    return Rebased(found, lost)
 
 
-def _entries(snapshot: Snapshot, paths: Sequence[str]) -> list[AddFile]:
+def _entries(snapshot: Snapshot, paths: Iterable[str]) -> list[AddFile]:
     return entries.to_adds(touched(snapshot, list(paths)))
 
 
 @dataclass
 class _Walk:
-    """The rows on their way through commits. `seen` are vectors that hide none of them."""
+    """All places the rows have had. Several may hold the same row, one of them is live.
+
+    A split that went can come back, by RESTORE; its rows have kept their numbers. `clear` are
+    vectors that hide none of the rows.
+    """
 
     log: Log
     rows: dict[str, BitMap]
-    vectors: dict[str, DeletionVector | None]
-    seen: set[tuple[str, DeletionVector | None]]
-    lost: int = 0
+    clear: dict[str, DeletionVector | None]
 
     def follow(self, commit: Commit) -> None:
-        """Apply one commit."""
-        removed = {a.path for a in commit.actions if isinstance(a, RemoveFile)}
-        added = {a.path: a for a in commit.actions if isinstance(a, AddFile)}
-        gone = [path for path in self.rows if path in removed and path not in added]
-        for path in self.rows:
-            if path in added:
-                self.vectors[path] = added[path].deletion_vector
-        if not gone:
-            return
+        """Learn the places that one commit gives the rows."""
         sources = commit.info.parameters.get("sources", {}) if commit.info is not None else {}
-        moved = {path: out for out, paths in sources.items() for path in paths}
-        for output in {moved[path] for path in gone if path in moved}:
-            self._merge(commit.version, output, sources[output])
-        for path in gone:
-            if path not in moved:
-                self.lost += len(self.rows.pop(path))
+        for output, paths in sources.items():
+            if any(path in self.rows for path in paths):
+                self._merge(commit.version, output, paths)
 
     def _merge(self, version: int, output: str, paths: Sequence[str]) -> None:
         """Rows of merged splits get the numbers they have in the result."""
@@ -95,22 +86,21 @@ class _Walk:
         for path in paths:
             vector, count = by_path[path].deletion_vector, by_path[path].num_records
             hidden = BitMap() if vector is None else load_deletions(self.log.store, vector)
-            mine = self.rows.pop(path, BitMap())
-            self.lost += len(mine & hidden)
-            at = np.asarray((mine - hidden).to_array(), dtype=np.int64)
+            mine = self.rows.get(path, BitMap()) - hidden
+            at = np.asarray(mine.to_array(), dtype=np.int64)
             skipped = np.searchsorted(np.asarray(hidden.to_array(), dtype=np.int64), at)
             found |= BitMap((at - skipped + base).astype(np.uint32))
             base += (count or 0) - len(hidden)
         self.rows[output] = found
-        self.vectors[output] = None
-        self.seen.add((output, None))
+        self.clear[output] = None
 
-    def finish(self) -> Rebased:
-        """Leave out the rows that others deleted."""
-        for path, rows in list(self.rows.items()):
-            vector = self.vectors.get(path)
-            if vector is not None and (path, vector) not in self.seen:
+    def finish(self, newest: Snapshot) -> dict[str, BitMap]:
+        """The places that are live, without the rows that others deleted."""
+        found = {}
+        for add in _entries(newest, self.rows):
+            vector, hidden = add.deletion_vector, BitMap()
+            if vector is not None and vector != self.clear[add.path]:
                 hidden = load_deletions(self.log.store, vector)
-                self.lost += len(rows & hidden)
-                self.rows[path] = rows - hidden
-        return Rebased({path: rows for path, rows in self.rows.items() if rows}, self.lost)
+            if rows := self.rows[add.path] - hidden:
+                found[add.path] = rows
+        return found
