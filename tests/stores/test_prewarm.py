@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tests.stores.conftest import _numbers
+from tests.stores.conftest import ACCESS_KEY, SECRET_KEY, _numbers
 from tests.stores.proxy import SLOW_DOWN, times
 from tests.stores.tables import make_table
 
 import indextables
 from indextables.engine.cache import clear_memory
 from indextables.ops import handles
+from indextables.ops.host_files import host_folder
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
 
@@ -74,7 +75,7 @@ def test_it_ends_with_an_error_when_the_store_keeps_refusing(table, options, pro
     assert (done[0]["retries"], done[0]["splits_prewarmed"]) == (2, 0)
 
 
-def test_a_background_job_fills_the_disk_when_it_is_waited_for(table, options, proxy):
+def test_a_background_job_fills_the_disk_when_it_is_waited_for(table, options, tmp_path):
     context = LocalContext({f"spark.indextables.{key}": value for key, value in options.items()})
     started = execute(f"PREWARM INDEXTABLES CACHE '{table}' ASYNC MODE", context).to_pylist()
     assert started[0]["status"] == "job_started"
@@ -85,6 +86,13 @@ def test_a_background_job_fills_the_disk_when_it_is_waited_for(table, options, p
     ]
     usage = execute("DESCRIBE INDEXTABLES DISK CACHE", context).to_pylist()
     assert usage[0]["splits_cached"] == SPLITS
+    # neither the cache nor what the processes of this machine tell each other holds a key
+    told = host_folder(context.app(), "prewarm")
+    files = [f for root in (told, tmp_path) for f in root.rglob("*") if f.is_file()]
+    assert any(f.parent == told for f in files)
+    assert not [
+        f for f in files for key in (ACCESS_KEY, SECRET_KEY) if key.encode() in f.read_bytes()
+    ]
     flushed = execute("FLUSH INDEXTABLES DISK CACHE", context).to_pylist()
     assert flushed[-1]["bytes_freed"] == usage[0]["total_bytes"]
     assert execute("DESCRIBE INDEXTABLES DISK CACHE", context).to_pylist()[0]["total_bytes"] == 0
