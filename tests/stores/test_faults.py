@@ -7,10 +7,11 @@ import os
 import pyarrow as pa
 import pytest
 from tests.stores.conftest import BUCKET, Place, s3_place
-from tests.stores.proxy import CUT_AFTER, CUT_BEFORE, DENY, SLOW_DOWN, times
+from tests.stores.proxy import CUT_AFTER, CUT_BEFORE, DENY, PASS, SLOW_DOWN, times
 from tests.stores.test_engine import incomplete_uploads, rows, write
 from tests.stores.test_log import SCHEMA, add
 
+from indextables.engine.merge import MergeInput, merge_splits
 from indextables.engine.store import open_store as open_native
 from indextables.engine.writer import SplitWriter
 from indextables.errors import StorageError
@@ -81,19 +82,73 @@ def test_a_commit_is_there_once_when_its_answer_is_lost(place, proxy, action):
     assert sorted(fresh.files()["path"].to_pylist()) == [f"splits/s{i}.split" for i in (1, 2, 3)]
 
 
-def test_parts_are_taken_back_when_an_upload_fails(place, proxy):
-    store = place.table(**{"s3.multipartThreshold": "1M", "s3.partSize": "5M"})
-    schema = pa.schema([("blob", pa.binary())])
-    writer = SplitWriter(schema, [{"name": "blob", "indexed": False}])
-    for _ in range(12):
-        writer.write(pa.record_batch({"blob": [os.urandom(1 << 20)]}, schema=schema))
-    proxy.rule = times(1, DENY, "PUT", "partNumber=2")
+PARTS = {"s3.multipartThreshold": "1M", "s3.partSize": "5M", "s3.maxConcurrency": "2"}
+BLOB = pa.schema([("blob", pa.binary())])
+
+
+def large_writer(folder, megabytes=12):
+    fields = [{"name": "blob", "indexed": False}]
+    writer = SplitWriter(BLOB, fields, {"temp_dir": str(folder), "store_compression": "none"})
+    for _ in range(megabytes):
+        writer.write(pa.record_batch({"blob": [os.urandom(1 << 20)]}, schema=BLOB))
+    return writer
+
+
+def bytes_in(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize(
+    ("method", "part"), [("POST", "?uploads"), ("PUT", "partNumber=2"), ("POST", "?uploadId=")]
+)
+def test_parts_are_taken_back_when_an_upload_fails(place, proxy, tmp_path, method, part):
+    store = place.table(**PARTS)
+    writer = large_writer(tmp_path)
+    proxy.rule = times(1, DENY, method, part)
     with pytest.raises(StorageError):
         writer.finish(open_native(*store.native()), "splits/large.split")
-    assert proxy.asked("PUT", "partNumber=2")
-    assert proxy.asked("DELETE", "uploadId=")
+    assert proxy.asked(method, part)
+    assert bool(proxy.asked("DELETE", "uploadId=")) == (part != "?uploads")
     assert incomplete_uploads(place.server) == 0
     assert store.head("splits/large.split") is None
+    assert bytes_in(tmp_path) == 0
+
+
+def test_a_split_is_packed_into_its_upload_when_it_is_large(place, proxy, tmp_path):
+    """No packed copy lies on this machine, and only some parts are in memory."""
+    store = place.table(**PARTS)
+    writer = large_writer(tmp_path, megabytes=24)
+    held = []
+
+    def look(request):
+        held.append(bytes_in(tmp_path))
+        return PASS
+
+    proxy.rule = look
+    proxy.delay_seconds = 0.05
+    info = writer.finish(open_native(*store.native()), "splits/large.split")
+    assert info.size > 24 << 20
+    assert len(proxy.asked("PUT", "partNumber=")) == 5
+    assert proxy.most_at_once == 2
+    assert max(held) < 1.1 * info.size
+    assert bytes_in(tmp_path) == 0
+
+
+def test_no_part_stays_when_a_merge_cannot_send_its_split(place, proxy, tmp_path):
+    store = place.table(**PARTS)
+    native = open_native(*store.native())
+    paths = ["splits/a.split", "splits/b.split"]
+    for path in paths:
+        large_writer(tmp_path, megabytes=6).finish(native, path)
+    inputs, options = [MergeInput(path) for path in paths], {"temp_dir": str(tmp_path)}
+    proxy.rule = times(1, DENY, "PUT", "partNumber=2")
+    with pytest.raises(StorageError):
+        merge_splits(inputs, native, "splits/merged.split", options=options)
+    assert incomplete_uploads(place.server) == 0
+    assert store.head("splits/merged.split") is None
+    merged = merge_splits(inputs, native, "splits/merged.split", options=options)
+    assert merged.split.num_records == 12
+    assert bytes_in(tmp_path) == 0
 
 
 def test_a_certificate_is_verified_when_the_endpoint_is_encrypted(tls_minio):

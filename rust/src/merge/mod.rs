@@ -6,19 +6,15 @@ mod rewrite;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::merge_filtered_segments;
 use tantivy::{Index, IndexSettings};
 
 use crate::cancel::Cancel;
-use crate::error::{At, EngineError, Result};
+use crate::error::{EngineError, Result};
 use crate::merge::input::OpenInput;
-use crate::split::{NullRows, Sidecar, pack};
 use crate::store::Store;
-use crate::write::{Scratch, SplitInfo, WriteOptions};
+use crate::write::{Finished, Scratch, SplitInfo, WriteOptions};
 
 pub use rewrite::Target;
 
@@ -58,16 +54,9 @@ pub fn merge(
     let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
     let (open, skipped) = open_all(inputs, store, &scratch)?;
     let split = match (unlike(&open), target) {
-        (None, _) => {
-            let file = scratch.path("merged.split");
-            let split = merge_alike(open, &file, options, cancel)?;
-            store.upload(&file, output)?;
-            split
-        }
+        (None, _) => merge_alike(open, options, cancel)?.send(store, output, cancel)?,
         (Some(_), Some(target)) => {
-            let written = rewrite::rewrite(open, target, options, cancel)?;
-            store.upload(&written.file, output)?;
-            written.info
+            rewrite::rewrite(open, target, options, cancel)?.finish(store, output)?
         }
         (Some((left, right)), None) => {
             let detail = format!("`{left}` and `{right}` are indexed differently");
@@ -77,17 +66,11 @@ pub fn merge(
     Ok(Merged { split, skipped })
 }
 
-fn merge_alike(
-    open: Vec<OpenInput>,
-    file: &Path,
-    options: &WriteOptions,
-    cancel: &Cancel,
-) -> Result<SplitInfo> {
-    let merged = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
-    let index = merge_segments(&open, &merged)?;
+fn merge_alike(open: Vec<OpenInput>, options: &WriteOptions, cancel: &Cancel) -> Result<Finished> {
+    let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
+    let index = merge_segments(&open, &scratch)?;
     let (sidecar, nulls) = fold::fold(&open, &index)?;
-    drop(open);
-    pack_merged(&merged, &index, sidecar, &nulls, file)
+    Ok(Finished { index, scratch, sidecar, nulls })
 }
 
 /// Opens every input; damage to one of them is no reason to give up on the others.
@@ -142,16 +125,4 @@ fn merge_segments(open: &[OpenInput], target: &Scratch) -> Result<Index> {
         ..open[0].index.settings().clone()
     };
     Ok(merge_filtered_segments(&segments, settings, living, target.clone())?)
-}
-
-fn pack_merged(
-    merged: &Scratch,
-    index: &Index,
-    sidecar: Option<Sidecar>,
-    nulls: &NullRows,
-    file: &Path,
-) -> Result<SplitInfo> {
-    let out = File::create(file).at(&file.to_string_lossy())?;
-    let packed = pack(merged, sidecar, nulls, out)?;
-    SplitInfo::new(&packed, index)
 }

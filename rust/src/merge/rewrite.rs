@@ -11,7 +11,7 @@ use crate::open::Split;
 use crate::query::Node;
 use crate::search::{Options, search};
 use crate::split::Encoding;
-use crate::write::{Facts, FieldSpec, FinishedSplit, SplitWriter, WriteOptions};
+use crate::write::{Facts, FieldSpec, SplitWriter, WriteOptions};
 
 /// How the table says its splits are written.
 pub struct Target {
@@ -19,13 +19,13 @@ pub struct Target {
     pub fields: Vec<FieldSpec>,
 }
 
-/// Writes the rows of all inputs, in order and without the deleted ones.
+/// A writer of the rows of all inputs, in order and without the deleted ones.
 pub fn rewrite(
     open: Vec<OpenInput>,
     target: &Target,
     options: &WriteOptions,
     cancel: &Cancel,
-) -> Result<FinishedSplit> {
+) -> Result<SplitWriter> {
     let mut writer =
         SplitWriter::new(target.schema.clone(), target.fields.clone(), options.clone())?;
     for field in target.schema.fields() {
@@ -35,7 +35,7 @@ pub fn rewrite(
         let path = input.path.clone();
         copy_rows(input, target, &mut writer, cancel).at(&path)?;
     }
-    writer.finish()
+    Ok(writer)
 }
 
 fn copy_rows(

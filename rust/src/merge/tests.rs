@@ -10,7 +10,7 @@ use tantivy::Index;
 
 use super::*;
 use crate::directory::BundleDirectory;
-use crate::split::{NULLS_FILE, SIDECAR_FILE};
+use crate::split::{NULLS_FILE, NullRows, SIDECAR_FILE, Sidecar};
 use crate::write::{FieldSpec, Role, SplitWriter, WriteOptions};
 
 fn rows(range: std::ops::Range<i64>) -> RecordBatch {
@@ -26,8 +26,7 @@ fn write(store: &Store, path: &str, range: std::ops::Range<i64>) -> Result<()> {
     let batch = rows(range);
     let mut writer = SplitWriter::new(batch.schema(), vec![spec], WriteOptions::default())?;
     writer.write(&batch)?;
-    let split = writer.finish()?;
-    store.upload(&split.file, path)
+    writer.finish(store, path).map(|_| ())
 }
 
 fn input(path: &str, deleted: &[u32]) -> MergeInput {
@@ -124,7 +123,7 @@ fn splits_of_different_layouts_are_written_again() -> Result<()> {
     let batch = rows(10..20);
     let mut writer = SplitWriter::new(batch.schema(), vec![], lean)?;
     writer.write(&batch)?;
-    store.upload(&writer.finish()?.file, "b")?;
+    writer.finish(&store, "b")?;
     let inputs = [input("a", &[0, 1]), input("b", &[9])];
     assert!(matches!(merge_all(&store, &inputs), Err(EngineError::Internal { .. })));
     let target = Target { schema: batch.schema(), fields: vec![] };

@@ -72,9 +72,8 @@ impl PySplitWriter {
         let _timer = profile::start(Section::FinishSplit);
         run_interruptible(py, &self.cancel, || {
             self.with(|writer| {
-                let split = writer.finish()?;
-                store.upload(&split.file, path)?;
-                Ok(serde_json::to_string(&split.info)?)
+                let split = writer.finish(store, path)?;
+                Ok(serde_json::to_string(&split)?)
             })
         })
     }

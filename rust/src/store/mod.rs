@@ -21,7 +21,9 @@ use url::Url;
 pub use credentials::set_credentials_source;
 pub(crate) use runtime::PerProcess;
 pub use source::{BytesSource, RangeSource};
+pub use upload::Upload;
 
+use crate::cancel::Cancel;
 use crate::error::{At, EngineError, Result};
 use connect::Client;
 use remote::RemoteSource;
@@ -172,26 +174,13 @@ impl Store {
         }
     }
 
-    /// Moves a finished local file into the store: a rename where possible, else a parallel upload.
-    pub fn upload(&self, file: &FilePath, path: &str) -> Result<()> {
+    /// Begins a new file of about this size; it appears when it is completed.
+    pub fn create(&self, path: &str, expected: u64, cancel: &Cancel) -> Result<Upload> {
         match &self.place {
-            Place::Local(root) => {
-                let target = local_file(root, path)?;
-                make_parent(&target).at(path)?;
-                if fs::rename(file, &target).is_ok() {
-                    return Ok(());
-                }
-                // another file system: copy beside the target, so that it appears at once
-                let partial = partial_name(&target);
-                fs::copy(file, &partial).at(path)?;
-                fs::rename(&partial, &target).at(path)?;
-                let _ = fs::remove_file(file);
-                Ok(())
-            }
+            Place::Local(root) => Upload::local(local_file(root, path)?, cancel),
             Place::Remote(client, prefix) => {
-                upload::upload(client, &object_path(prefix, path)?, file)?;
-                let _ = fs::remove_file(file);
-                Ok(())
+                let full = object_path(prefix, path)?;
+                Ok(Upload::remote(client.clone(), full, expected, cancel))
             }
         }
     }
@@ -312,6 +301,8 @@ mod tests {
                 assert!(store.put(path, Bytes::new()).is_err_and(refused), "{path}");
                 assert!(store.source(path, None).err().is_some_and(refused), "{path}");
                 assert!(store.delete(path).is_err_and(refused), "{path}");
+                let created = store.create(path, 0, &Cancel::default());
+                assert!(created.err().is_some_and(refused), "{path}");
             }
             store.put("k=a%2F../b:c", Bytes::new())?;
         }
@@ -342,17 +333,14 @@ mod tests {
     }
 
     #[test]
-    fn a_local_file_appears_whole() -> Result<()> {
+    fn a_missing_file_is_named() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let store = Store::open(&folder.path().to_string_lossy(), "")?;
-        let ready = folder.path().join("ready");
-        fs::write(&ready, b"abc")?;
-        store.upload(&ready, "x/y.split")?;
-        assert_eq!(store.get("x/y.split")?.as_ref(), b"abc");
         assert!(matches!(
             store.source("nothing", None),
             Err(EngineError::Missing { path }) if path == "nothing"
         ));
+        store.put("x/y.split", Bytes::new())?;
         store.delete("x/y.split")?;
         store.delete("x/y.split")
     }

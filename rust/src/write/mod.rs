@@ -3,6 +3,7 @@
 mod bounds;
 mod column;
 mod doc_mapping;
+mod finished;
 mod nested;
 mod options;
 mod row;
@@ -15,6 +16,7 @@ mod writer;
 pub use bounds::Bounds;
 pub use column::{Facts, LONGEST_TERM, ordered_bytes, render_address};
 pub use doc_mapping::doc_mapping;
+pub use finished::{ColumnInfo, Finished, SplitInfo};
 pub use options::{FieldSpec, JsonMode, Record, Role, WriteOptions, parse_fields};
 pub use scratch::Scratch;
-pub use writer::{ColumnInfo, FinishedSplit, SplitInfo, SplitWriter};
+pub use writer::SplitWriter;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
-use ownedbytes::OwnedBytes;
 use tantivy::collector::Count;
 use tantivy::query::{AllQuery, TermQuery};
 use tantivy::schema::{IndexRecordOption, OwnedValue};
@@ -12,7 +11,7 @@ use tantivy::{Index, TantivyDocument, Term};
 use crate::directory::BundleDirectory;
 use crate::error::{EngineError, Result};
 use crate::split::{Encoding, SIDECAR_FILE, Sidecar};
-use crate::store::BytesSource;
+use crate::store::Store;
 use crate::tokenizer;
 use crate::write::{FieldSpec, Role, SplitWriter, WriteOptions};
 
@@ -36,11 +35,12 @@ fn message_spec() -> Vec<FieldSpec> {
 }
 
 fn open(writer: &mut SplitWriter) -> Result<(Index, Sidecar)> {
-    let split = writer.finish()?;
-    let bytes = std::fs::read(&split.file)?;
-    assert_eq!(bytes.len() as u64, split.info.size);
-    let source = Arc::new(BytesSource::new(OwnedBytes::new(bytes)));
-    let directory = BundleDirectory::open(source, Some(split.info.footer_start))?;
+    let folder = tempfile::tempdir()?;
+    let store = Store::open(&folder.path().to_string_lossy(), "")?;
+    let split = writer.finish(&store, "a.split")?;
+    let source = store.source("a.split", None)?;
+    assert_eq!(source.len(), split.size);
+    let directory = BundleDirectory::open(source, Some(split.footer_start))?;
     let sidecar = directory.file(SIDECAR_FILE)?.expect("a sidecar");
     let index = Index::open(directory)?;
     tokenizer::register(&index.schema(), index.tokenizers());

@@ -1,27 +1,24 @@
 //! The writer of one split.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use roaring::RoaringBitmap;
-use serde::Serialize;
-use serde_json::Value;
 use tantivy::indexer::merge_filtered_segments;
 use tantivy::schema::Schema;
 use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, IndexSettings, SingleSegmentIndexWriter};
 
 use crate::cancel::Cancel;
-use crate::error::{At, EngineError, Result};
-use crate::split::{Encoding, NullRows, Packed, Sidecar, SidecarColumn, pack};
+use crate::error::{EngineError, Result};
+use crate::split::{Encoding, NullRows, Sidecar, SidecarColumn};
+use crate::store::Store;
 use crate::tokenizer;
 use crate::write::bounds::Bounds;
 use crate::write::column::{Column, Facts, Prepared, nanos, prepare};
-use crate::write::doc_mapping::doc_mapping;
+use crate::write::finished::{Finished, SplitInfo};
 use crate::write::options::{FieldSpec, WriteOptions};
 use crate::write::row::{BoundBatch, BoundColumn, Cells, Passes, Row};
 use crate::write::schema::{self, FieldPlan};
@@ -31,44 +28,6 @@ use crate::write::scratch::Scratch;
 const MOST_ROWS: u64 = (1 << 31) - 1;
 /// Measured on log lines: what postings and columns in memory become in the file.
 const PACKED_PER_HEAP_BYTE: f64 = 0.25;
-
-/// What the log needs to know of a finished split.
-#[derive(Debug, Clone, Serialize)]
-pub struct SplitInfo {
-    pub size: u64,
-    pub footer_start: u64,
-    pub footer_end: u64,
-    pub num_records: u64,
-    pub uncompressed_size: u64,
-    pub doc_mapping: Value,
-    pub columns: BTreeMap<String, ColumnInfo>,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct ColumnInfo {
-    pub min: Option<Value>,
-    pub max: Option<Value>,
-    pub null_count: u64,
-}
-
-impl SplitInfo {
-    pub fn new(packed: &Packed, index: &Index) -> Result<Self> {
-        let described = packed.sidecar.iter().flat_map(|sidecar| &sidecar.columns);
-        let columns = described.map(|column| {
-            let (min, max) = (column.min.clone(), column.max.clone());
-            (column.name.clone(), ColumnInfo { min, max, null_count: column.nulls })
-        });
-        Ok(Self {
-            size: packed.extent.footer_end,
-            footer_start: packed.extent.footer_start,
-            footer_end: packed.extent.footer_end,
-            num_records: packed.rows,
-            uncompressed_size: packed.extent.footer_start,
-            doc_mapping: doc_mapping(index)?,
-            columns: columns.collect(),
-        })
-    }
-}
 
 /// Writes batches of one Arrow schema into one split. Encodings are decided by the first batch; a later
 /// batch that does not fit them is not accepted, and belongs into the next split. When the heap is full
@@ -218,9 +177,8 @@ impl SplitWriter {
         self.columns.iter().zip(batch.columns()).map(|(c, array)| prepare(c, array)).collect()
     }
 
-    /// Packs the split into a file in the writer's own temporary folder, which lives as long as the
-    /// returned value.
-    pub fn finish(&mut self) -> Result<FinishedSplit> {
+    /// Packs the split straight into the store.
+    pub fn finish(&mut self, store: &Store, path: &str) -> Result<SplitInfo> {
         self.waiting = None;
         let open = match self.open.take() {
             Some(open) => open,
@@ -229,7 +187,8 @@ impl SplitWriter {
                 OpenSplit::create(&self.columns, facts, &self.options, &self.cancel)?
             }
         };
-        open.finish(&self.columns, &self.options, &self.cancel)
+        let finished = open.finish(&self.columns, &self.options, &self.cancel)?;
+        finished.send(store, path, &self.cancel)
     }
 
     /// Forgets every row; the temporary files go.
@@ -237,13 +196,6 @@ impl SplitWriter {
         self.open = None;
         self.waiting = None;
     }
-}
-
-/// A split in a temporary file.
-pub struct FinishedSplit {
-    pub file: PathBuf,
-    pub info: SplitInfo,
-    _scratch: Scratch,
 }
 
 fn columns(arrow: &ArrowSchema, fields: Vec<FieldSpec>) -> Result<Vec<Column>> {
@@ -379,7 +331,7 @@ impl OpenSplit {
         columns: &[Column],
         options: &WriteOptions,
         cancel: &Cancel,
-    ) -> Result<FinishedSplit> {
+    ) -> Result<Finished> {
         let Self { plans, settings, segment, mut spilled, tallies, rows, .. } = self;
         spilled.push((segment.index.finalize()?, segment.scratch));
         let scratch = one_segment(spilled, settings, options, cancel)?;
@@ -401,10 +353,8 @@ impl OpenSplit {
                 nulls.columns.insert(column.name.clone(), tally.null_rows);
             }
         }
-        let sidecar = Sidecar::new(options.layout, rows, described);
-        let file = scratch.path("finished.split");
-        let info = pack_file(&scratch, sidecar, &nulls, &file)?;
-        Ok(FinishedSplit { file, info, _scratch: scratch })
+        let sidecar = Some(Sidecar::new(options.layout, rows, described));
+        Ok(Finished { index: Index::open(scratch.clone())?, scratch, sidecar, nulls })
     }
 }
 
@@ -428,19 +378,6 @@ fn one_segment(
     let all_rows = parts.iter().map(|_| None).collect();
     merge_filtered_segments(&parts, settings, all_rows, merged.clone())?;
     Ok(merged)
-}
-
-/// Packs the index in a scratch folder into a file.
-fn pack_file(
-    scratch: &Scratch,
-    sidecar: Sidecar,
-    nulls: &NullRows,
-    file: &Path,
-) -> Result<SplitInfo> {
-    let name = file.to_string_lossy();
-    let out = File::create(file).at(&name)?;
-    let packed = pack(scratch, Some(sidecar), nulls, out)?;
-    SplitInfo::new(&packed, &Index::open(scratch.clone())?)
 }
 
 impl Tally {
