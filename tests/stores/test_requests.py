@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
+import pyarrow as pa
 import pytest
 from tests.stores.conftest import _numbers
 from tests.stores.tables import make_table
 
 import indextables
+from indextables.config.settings import resolve
 from indextables.engine.cache import clear_memory
+from indextables.engine.split import Split
+from indextables.engine.store import open_store as open_native
+from indextables.engine.writer import SplitWriter
 from indextables.ops import handles
+from indextables.storage import open_store
 
 SPLITS, EACH = 100, 200
 PER_SPLIT = 5
@@ -77,6 +85,34 @@ def test_few_requests_are_made_when_splits_are_too_large_to_be_fetched_whole(
     proxy.requests.clear()
     assert table.scan(columns, where).num_rows > 0
     assert 1 < len(of_splits(proxy)) <= PER_SPLIT
+
+
+def test_few_requests_are_made_when_the_best_rows_of_a_large_split_are_wanted(s3, options, proxy):
+    for each, columns in [(5_000, ["id"]), (5_000, None), (20_000, ["id"])]:
+        url = f"{s3.root}/asked-{next(_numbers)}"
+        large = make_table(url, s3.settings, splits=1, each=each)
+        table = indextables.open(large, options=options)
+        proxy.requests.clear()
+        assert table.search("user7", columns, limit=10).num_rows == 10
+        assert 1 < len(of_splits(proxy)) <= PER_SPLIT
+
+
+def test_eight_requests_run_at_a_time_when_rows_are_far_apart(s3, options, proxy):
+    schema = pa.schema([("id", pa.int64()), ("blob", pa.binary())])
+    store = open_store(f"{s3.root}/asked-{next(_numbers)}", s3.settings)
+    writer = SplitWriter(schema, [{"name": "blob", "indexed": False}])
+    blobs = [os.urandom(20_000) for _ in range(300)]
+    writer.write(pa.record_batch({"id": list(range(300)), "blob": blobs}, schema=schema))
+    info = writer.finish(open_native(*store.native()), "far.split")
+    apart = resolve(options | {"read.batchOptimization.gapTolerance": "1K"})
+    native = open_native(*open_store(store.url, apart).native())
+    proxy.delay_seconds = 0.02
+    split = Split(native, "far.split", (info.footer_start, info.footer_end), schema=schema)
+    wanted = list(range(0, 300, 5))
+    found = split.table({"type": "set", "field": "id", "values": wanted}, schema)
+    assert found["blob"].to_pylist() == [blobs[i] for i in wanted]
+    assert len(of_splits(proxy)) >= len(wanted)
+    assert proxy.most_at_once == 8
 
 
 def test_requests_of_several_splits_run_together_when_a_query_touches_them(table, options, proxy):

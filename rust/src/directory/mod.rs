@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ownedbytes::OwnedBytes;
 use tantivy::HasLen;
@@ -24,10 +24,14 @@ pub use hotcache::HotCache;
 
 use crate::error::{EngineError, Result};
 use crate::split::{SIDECAR_FILE, SIDECAR_SUM_FILE, Sidecar};
-use crate::store::RangeSource;
+use crate::store::{RangeSource, lock};
 
 /// A remote split of at most so many bytes is fetched at once: they cost less than two round trips.
 const WHOLE: u64 = 128 << 10;
+
+/// Small files of a remote split that lie side by side are fetched together up to so many bytes: a round
+/// trip costs more than these.
+const TOGETHER: u64 = 64 << 10;
 
 /// The files of one split; cheap to clone.
 #[derive(Clone)]
@@ -41,6 +45,30 @@ struct Bundle {
     hotcache: HotCache,
     footer_start: u64,
     checks: OnceLock<Checks>,
+    neighbours: Vec<Neighbours>,
+}
+
+/// Small files side by side; the lock lets one thread fetch what several want.
+struct Neighbours {
+    range: Range<u64>,
+    fetching: Mutex<()>,
+}
+
+/// The groups of files that are fetched together, in the order they lie in.
+fn neighbours<'a>(files: impl Iterator<Item = &'a Range<u64>>) -> Vec<Neighbours> {
+    let mut small: Vec<&Range<u64>> =
+        files.filter(|file| file.end - file.start <= TOGETHER).collect();
+    small.sort_unstable_by_key(|file| (file.start, file.end));
+    let mut groups: Vec<Range<u64>> = Vec::new();
+    for file in small {
+        match groups.last_mut() {
+            Some(group) if group.end == file.start && file.end - group.start <= TOGETHER => {
+                group.end = file.end;
+            }
+            _ => groups.push(file.clone()),
+        }
+    }
+    groups.into_iter().map(|range| Neighbours { range, fetching: Mutex::new(()) }).collect()
 }
 
 impl BundleDirectory {
@@ -54,8 +82,9 @@ impl BundleDirectory {
         }
         let footer = read_footer(source.as_ref(), footer_start)?;
         let hotcache = HotCache::parse(&footer.hotcache)?;
-        let files =
+        let files: BTreeMap<PathBuf, Range<u64>> =
             footer.files.into_iter().map(|(name, range)| (PathBuf::from(name), range)).collect();
+        let neighbours = neighbours(files.values());
         Ok(BundleDirectory {
             bundle: Arc::new(Bundle {
                 source,
@@ -63,6 +92,7 @@ impl BundleDirectory {
                 hotcache,
                 footer_start: footer.start,
                 checks: OnceLock::new(),
+                neighbours,
             }),
         })
     }
@@ -170,8 +200,19 @@ impl BundleDirectory {
         let absolute = within(file, &range)?;
         match self.bundle.hotcache.get(path, &range) {
             Some(bytes) => Ok(bytes),
-            None => self.bundle.source.read(absolute),
+            None => self.fetch_near(absolute),
         }
+    }
+
+    fn fetch_near(&self, wanted: Range<u64>) -> io::Result<OwnedBytes> {
+        let Bundle { source, neighbours, .. } = self.bundle.as_ref();
+        let after = neighbours.partition_point(|group| group.range.start <= wanted.start);
+        let group = neighbours[..after].last().filter(|group| wanted.end <= group.range.end);
+        let Some(Neighbours { range, fetching }) = group else {
+            return source.read(wanted);
+        };
+        let _one = lock(fetching);
+        source.read_near(wanted, range.clone())
     }
 }
 
@@ -310,5 +351,18 @@ impl Directory for BundleDirectory {
 
     fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
         Ok(WatchHandle::empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_files_side_by_side_are_fetched_together() {
+        let files = [0..10, 10..10, 10..60_000, 60_000..70_000, 70_000..170_000, 170_000..170_009];
+        let groups: Vec<Range<u64>> =
+            neighbours(files.iter()).into_iter().map(|n| n.range).collect();
+        assert_eq!(groups, [0..60_000, 60_000..70_000, 170_000..170_009]);
     }
 }

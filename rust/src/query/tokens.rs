@@ -7,6 +7,7 @@ use tantivy::query::{
     BooleanQuery, EmptyQuery, FuzzyTermQuery, Occur, PhrasePrefixQuery, PhraseQuery, Query,
     TermQuery,
 };
+use tantivy::schema::IndexRecordOption;
 
 use super::dictionary::docs_of_terms;
 use super::scan::FunctionQuery;
@@ -31,7 +32,11 @@ fn term(column: &Column, token: &str) -> Term {
 }
 
 fn one_token(column: &Column, token: &str) -> Box<dyn Query> {
-    let record = column.record.unwrap_or_default();
+    // one token has no neighbours: reading where it stands would be in vain
+    let record = match column.record.unwrap_or_default() {
+        IndexRecordOption::WithFreqsAndPositions => IndexRecordOption::WithFreqs,
+        less => less,
+    };
     Box::new(TermQuery::new(term(column, token), record))
 }
 

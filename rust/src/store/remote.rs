@@ -140,23 +140,30 @@ impl RangeSource for RemoteSource {
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<OwnedBytes> {
-        self.check(&range)?;
-        if range.is_empty() {
+        self.read_near(range.clone(), range)
+    }
+
+    fn read_near(&self, wanted: Range<u64>, near: Range<u64>) -> io::Result<OwnedBytes> {
+        self.check(&wanted)?;
+        self.check(&near)?;
+        if wanted.is_empty() {
             return Ok(OwnedBytes::empty());
         }
-        if let Some(bytes) = self.known(&range) {
+        if let Some(bytes) = self.known(&wanted) {
             return Ok(bytes);
         }
         let keep = |_: usize, bytes: bytes::Bytes| {
             let bytes = OwnedBytes::new(Shared(bytes));
             if let Some(cache) = &self.cache {
-                cache.put_memory(range.start, &bytes);
-                cache.put_disk(range.start, &bytes);
+                cache.put_memory(near.start, &bytes);
+                cache.put_disk(near.start, &bytes);
             }
             bytes
         };
-        let mut fetched = self.fetch(std::slice::from_ref(&range), keep)?;
-        Ok(fetched.pop().unwrap_or_else(OwnedBytes::empty))
+        let mut fetched = self.fetch(std::slice::from_ref(&near), keep)?;
+        let bytes = fetched.pop().unwrap_or_else(OwnedBytes::empty);
+        let start = (wanted.start - near.start) as usize;
+        Ok(bytes.slice(start..start + (wanted.end - wanted.start) as usize))
     }
 
     fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<OwnedBytes>> {

@@ -18,6 +18,11 @@ pub trait RangeSource: Send + Sync + 'static {
     /// Bytes of one range; an error when the range leaves the file.
     fn read(&self, range: Range<u64>) -> io::Result<OwnedBytes>;
 
+    /// The same; where that takes a round trip, it fetches `near`, which the range lies in.
+    fn read_near(&self, wanted: Range<u64>, _near: Range<u64>) -> io::Result<OwnedBytes> {
+        self.read(wanted)
+    }
+
     /// Several ranges at once; a remote source joins neighbours and fetches in parallel.
     fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<OwnedBytes>> {
         ranges.iter().map(|range| self.read(range.clone())).collect()
