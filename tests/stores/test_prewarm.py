@@ -5,16 +5,19 @@ from __future__ import annotations
 import pytest
 from tests.stores.conftest import ACCESS_KEY, SECRET_KEY, _numbers
 from tests.stores.proxy import SLOW_DOWN, times
-from tests.stores.tables import make_table
+from tests.stores.tables import SCHEMA, make_table
 
 import indextables
 from indextables.engine.cache import clear_memory
 from indextables.ops import handles
 from indextables.ops.host_files import host_folder
+from indextables.ops.read import opened
+from indextables.spark import scan
+from indextables.spark.request import Request
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
 
-SPLITS, EACH = 3, 3_000
+SPLITS, EACH = 3, 5_000
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +49,7 @@ def of_splits(proxy):
 def test_a_query_asks_for_nothing_when_its_parts_were_loaded(table, options, proxy):
     done = run(
         options,
-        f"PREWARM INDEXTABLES CACHE '{table}' FOR SEGMENTS (TERM, POSTINGS, FIELDNORM, FASTFIELD) "
+        f"PREWARM INDEXTABLES CACHE '{table}' FOR SEGMENTS (TERM, POSTINGS, FIELDNORM, STORE) "
         "ON FIELDS (id, message)",
     )
     assert [(row["splits_prewarmed"], row["status"]) for row in done] == [(SPLITS, "success")]
@@ -96,3 +99,40 @@ def test_a_background_job_fills_the_disk_when_it_is_waited_for(table, options, t
     flushed = execute("FLUSH INDEXTABLES DISK CACHE", context).to_pylist()
     assert flushed[-1]["bytes_freed"] == usage[0]["total_bytes"]
     assert execute("DESCRIBE INDEXTABLES DISK CACHE", context).to_pylist()[0]["total_bytes"] == 0
+
+
+def planned(table, options):
+    """What of which splits a query loads first."""
+    body = {
+        "options": {**options, "path": table},
+        "schema": SCHEMA.to_json(),
+        "wire": SCHEMA.to_json(),
+    }
+    task, sources = scan.plan_rows(Request(body))
+    return task.spec, [source for source in sources if source.prewarm]
+
+
+def test_a_later_machine_loads_what_was_prewarmed_when_it_is_to_catch_up(
+    table, options, proxy, tmp_path
+):
+    command = f"PREWARM INDEXTABLES CACHE '{table}' FOR SEGMENTS (TERM) ON FIELDS (message)"
+    catch_up = options | {"prewarm.catchUpNewHosts": "true"}
+    run(options, "FLUSH INDEXTABLES DISK CACHE")
+    run(options, f"{command} WHERE day = 1")
+    assert planned(table, catch_up)[1] == []
+    run(catch_up, f"{command} WHERE day = 1")
+    assert planned(table, options)[1] == []
+    later = catch_up | {"cache.disk.path": str(tmp_path / "another machine")}
+    spec, sources = planned(table, later)
+    assert spec.prewarm == (("TERM",), ("message",))
+    assert [source.path for source in sources] == ["day=1/splits/split-1.split"]
+    handles.flush()
+    clear_memory()
+    proxy.requests.clear()
+    opened(spec, sources[0])
+    loaded = len(of_splits(proxy))
+    assert loaded > 1
+    opened(spec, sources[0])
+    assert len(of_splits(proxy)) == loaded
+    run(options, "FLUSH INDEXTABLES DISK CACHE")
+    assert planned(table, catch_up)[1] == []

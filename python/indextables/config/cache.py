@@ -12,7 +12,6 @@ from indextables.config.option import (
     Option,
     automatic,
     choice,
-    ignored,
     integer,
     number,
     optional,
@@ -202,13 +201,14 @@ PREWARM_JOB_RETENTION_MS = Option(
     _GROUP,
 )
 
-_IGNORED = (
-    *ignored(
-        _GROUP,
-        "New hosts load what they need when they need it.",
-        {"prewarm.catchUpNewHosts": (BOOLEAN, False)},
-    ),
+PREWARM_CATCH_UP = Option(
+    "prewarm.catchUpNewHosts",
+    BOOLEAN,
+    default=False,
+    doc="After a PREWARM, queries load the same parts on machines that came later.",
+    group=_GROUP,
 )
 
-_DECLARED = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))
-OPTIONS: tuple[Option[Any], ...] = (*_DECLARED, *_IGNORED)
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    value for value in tuple(globals().values()) if isinstance(value, Option)
+)

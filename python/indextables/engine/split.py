@@ -39,6 +39,7 @@ class Split:
         schema: pa.Schema | None = None,
     ) -> None:
         self._native = _native.Split(store, path, footer, deleted, schema)
+        self._loaded: dict[tuple[tuple[str, ...], tuple[str, ...]], Loaded] = {}
 
     @property
     def num_docs(self) -> int:
@@ -93,8 +94,15 @@ class Split:
         return described
 
     def prewarm(self, parts: Sequence[str], fields: Sequence[str] = ()) -> Loaded:
-        """Load parts of the split (`TERM`, `POSTINGS`, ...) into the caches; no field means all."""
-        return Loaded(**json.loads(self._native.prewarm(list(parts), list(fields))))
+        """Load parts of the split (`TERM`, `POSTINGS`, ...) into the caches; no field means all.
+
+        What this object loaded once is not loaded again.
+        """
+        key = (tuple(parts), tuple(fields))
+        if key not in self._loaded:
+            loaded = json.loads(self._native.prewarm(list(parts), list(fields)))
+            self._loaded[key] = Loaded(**loaded)
+        return self._loaded[key]
 
     @staticmethod
     def verify(store: _native.Store, path: str) -> list[dict[str, str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from indextables.engine.cache import clear_disk, disk_usage
 from indextables.ops import handles
 from indextables.ops.hosts import DRIVER, Answer, ask_every_host
+from indextables.ops.prewarm_notes import forget_prewarms
 from indextables.ops.process_stats import ProcessStats, total
 from indextables.storage.caching import cache_options
 
@@ -51,6 +52,7 @@ def run_usage_task(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 def run_flush_disk_cache(context: Context) -> list[Row]:
     """Delete the disk cache of every machine."""
+    forget_prewarms()
     here, *others = ask_every_host(context, "flush_disk_cache", _options(context))
     status = "success" if here.result else "skipped"
     rows = [

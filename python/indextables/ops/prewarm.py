@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from indextables.config import cache as keys
 from indextables.ops.hosts import DRIVER, ask_every_host, executor_hosts
 from indextables.ops.partition_choice import choose, parse_choice
+from indextables.ops.prewarm_notes import Note, note_prewarm
 from indextables.plan.prewarm import Parts, assign_hosts, cut, plan_parts
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def run_prewarm(table: OpenTable, request: PrewarmRequest, context: Context) -> 
         [field.name for field in table.snapshot.schema.fields],
         fail_on_missing=table.settings.get(keys.PREWARM_FAIL_ON_MISSING),
     )
-    homes = _homes(_splits(table, request, context), context)
+    where = request.where or table.settings.get(keys.PREWARM_PARTITION_FILTER)
+    homes = _homes(_splits(table, where, context), context)
+    if table.settings.get(keys.PREWARM_CATCH_UP):
+        note_prewarm(table.path, Note(parts.segments, parts.fields, where))
     common = {
         "url": table.store.native()[0],
         "store_options": table.store.native()[1],
@@ -62,9 +66,8 @@ def run_prewarm(table: OpenTable, request: PrewarmRequest, context: Context) -> 
     return _load(table, homes, parts, common, context)
 
 
-def _splits(table: OpenTable, request: PrewarmRequest, context: Context) -> list[dict[str, Any]]:
+def _splits(table: OpenTable, where: str, context: Context) -> list[dict[str, Any]]:
     files = table.snapshot.files()
-    where = request.where or table.settings.get(keys.PREWARM_PARTITION_FILTER)
     if where:
         predicate = parse_choice(where, table.snapshot, context)
         files = choose(files, predicate, table.snapshot, where)
