@@ -15,17 +15,11 @@ from indextables.storage import open_store
 
 ROOT = Path(__file__).parents[2]
 WRITERS, APPENDS = 8, 50
-# These writers do nothing but commit: whoever wins goes on at once, so a loser may lose many times
-# in a row. The default of ten attempts is for writers that also have splits to write.
-OPTIONS = {
-    "transaction.retry.maxAttempts": "100",
-    "transaction.retry.baseDelayMs": "5",
-    "transaction.retry.maxDelayMs": "100",
-}
 
 
 def write(path: str, writer: str) -> None:
-    log = open_log(open_store(path), resolve(OPTIONS))
+    """Commit and commit again, with the ten attempts that are the default."""
+    log = open_log(open_store(path), resolve({}))
     for number in range(APPENDS):
         adds = [add(f"w{writer}n{number}{half}") for half in "ab"]
         log.commit(append(log.snapshot(), adds))
