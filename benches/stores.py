@@ -48,7 +48,7 @@ def _measure(place: Place, proxy: Proxy, folder: str) -> Iterator[Result]:
     per_split = _requests(proxy, few, without, _filter) / FEW
     yield Result(f"cold term of {FEW} splits of 5,000 rows: requests per split", per_split, "", 5)
     per_split = _requests(proxy, few, without) / FEW
-    yield Result("the same, the best rows of a search", per_split, "")
+    yield Result("the same, the best rows of a search", per_split, "", 5)
     sync_cache()
     warm = _requests(proxy, many, options)
     yield Result(f"search of {MANY} splits, warm from disk", warm, "requests", 0)

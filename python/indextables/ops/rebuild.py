@@ -41,8 +41,9 @@ class RebuildPlan:
 
 
 def find_splits(store: Store) -> list[ObjectMeta]:
-    """All splits in a table's folder."""
-    return [meta for meta in store.list("") if meta.path.endswith(".split")]
+    """All splits in a table's folder; a hidden one was never finished."""
+    found = (meta for meta in store.list("") if meta.path.endswith(".split"))
+    return [meta for meta in found if not meta.path.rpartition("/")[2].startswith(".")]
 
 
 def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings) -> RebuildPlan:

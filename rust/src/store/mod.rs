@@ -209,10 +209,11 @@ fn make_parent(file: &FilePath) -> std::io::Result<()> {
     file.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
+/// Where a file is written before it is renamed. It ends as the file does, so that one whose writer was
+/// killed is known for an orphan of its kind.
 fn partial_name(target: &FilePath) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
+    let mut name = std::ffi::OsString::from(format!(".{}.", uuid::Uuid::new_v4().simple()));
     name.push(target.file_name().unwrap_or_default());
-    name.push(format!(".{}", uuid::Uuid::new_v4().simple()));
     target.with_file_name(name)
 }
 

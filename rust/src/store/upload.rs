@@ -290,12 +290,15 @@ mod tests {
         for place in [local.as_str(), "memory:///dropped"] {
             let store = Store::open(place, r#"{"upload_threshold_bytes":0}"#)?;
             let cancel = Cancel::default();
-            let mut upload = store.create("b", 0, &cancel)?;
+            let mut upload = store.create("b.split", 0, &cancel)?;
             upload.write_all(&vec![7; 17 << 20])?;
+            let beside: Vec<_> = fs::read_dir(folder.path())?.flatten().map(|f| f.path()).collect();
+            assert!(beside.iter().all(|file| file.extension() == Some("split".as_ref())));
+            assert_eq!(beside.len(), usize::from(place == local));
             cancel.ask();
             assert!(upload.write_all(b"more").is_err());
             assert!(matches!(upload.complete(), Err(EngineError::Interrupted)));
-            assert!(matches!(store.get("b"), Err(EngineError::Missing { .. })), "{place}");
+            assert!(matches!(store.get("b.split"), Err(EngineError::Missing { .. })), "{place}");
         }
         assert_eq!(fs::read_dir(folder.path())?.count(), 0);
         Ok(())

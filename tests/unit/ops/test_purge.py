@@ -22,11 +22,13 @@ def test_only_old_unreferenced_files_go(make):
     table.put("orphan", size=1 << 20, age_hours=500)
     table.put("young", age_hours=1)
     table.write("index/index-00000000-0000-4000-8000-000000000001-0", 5, 500)
+    # what a writer that was killed had not renamed yet
+    table.write("splits/.0a1b2c.split-orphan.split", 5, 500)
     table.write("notes.txt", 5, 500)
     metrics = _purge(table)
     assert metrics["status"] == "SUCCESS"
-    assert (metrics["orphaned_files_found"], metrics["orphaned_files_deleted"]) == (2, 2)
-    assert metrics["size_mb_deleted"] == pytest.approx(1 + 5 / (1 << 20))
+    assert (metrics["orphaned_files_found"], metrics["orphaned_files_deleted"]) == (3, 3)
+    assert metrics["size_mb_deleted"] == pytest.approx(1 + 10 / (1 << 20))
     left = table.stored()
     assert live.path in left
     assert "splits/split-young.split" in left
