@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import net.razorvine.pickle.Pickler
 import org.apache.hadoop.conf.Configuration
 
-import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.{SparkContext, SparkEnv, SparkException}
 import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.execution.python.PythonPlannerRunner
@@ -17,6 +17,18 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** What Python answered: one JSON document and any number of binary parts. */
 case class Reply(json: ObjectNode, parts: Array[Array[Byte]])
+
+object Reply {
+  def read(operation: String, in: DataInputStream): Reply = {
+    val length = in.readInt()
+    if (length == SpecialLengths.PYTHON_EXCEPTION_THROWN) {
+      val trace = PythonWorkerUtils.readUTF(in)
+      throw new IndexTablesException(s"[INTERNAL] `$operation` failed in the planner:\n$trace")
+    }
+    val document = Rpc.mapper.readTree(PythonWorkerUtils.readBytes(length, in)).asInstanceOf[ObjectNode]
+    Reply(document, Array.fill(in.readInt())(PythonWorkerUtils.readBytes(in)))
+  }
+}
 
 /** An error of the table format: one line that carries its code, a cause and a way out. */
 class IndexTablesException(text: String, cause: Option[Throwable] = None)
@@ -52,12 +64,18 @@ object Rpc {
     node
   }
 
-  /** Short calls one after another: two at once would make Spark start a second, cold planner. */
+  /** What changes nothing may be asked again, so it takes a line while there is one; all else takes Spark's way. */
   private def send(operation: String, body: String): Reply = {
-    def run() = new Call(operation, body).runInPython()
-    if (short(operation)) synchronized(run()) else run()
+    val call = new Call(operation, body)
+    if (reading(operation)) lines.call(operation, body).getOrElse(call.persistently()) else call.runInPython()
   }
-  private val short = Set("ping", "load", "require", "push", "offer", "plan")
+  private val reading = Set("ping", "load", "require", "push", "offer", "plan", "run", "column_statistics",
+    "partitions", "echo")
+
+  private val lines = new Lines(() => {
+    val body = json().put("protocol", Protocol).setAll[ObjectNode](context(local = true))
+    Option(new Call("listen", body.toString).persistently().json.get("path")).map(_.asText)
+  })
 
   def options(values: java.util.Map[String, String]): ObjectNode = {
     val node = json()
@@ -116,20 +134,15 @@ object Rpc {
     // Spark's daemon only imports worker modules whose name starts with "pyspark".
     override val workerModule = "pyspark_indextables.planner"
 
+    /** Spark may still hold a process that was killed since its last use, and notices only now. */
+    def persistently(): Reply = try runInPython() catch { case _: SparkException => runInPython() }
+
     override protected def writeToPython(out: DataOutputStream, pickler: Pickler): Unit = {
       PythonWorkerUtils.writeUTF(operation, out)
       PythonWorkerUtils.writeUTF(body, out)
     }
 
-    override protected def receiveFromPython(in: DataInputStream): Reply = {
-      val length = in.readInt()
-      if (length == SpecialLengths.PYTHON_EXCEPTION_THROWN) {
-        val trace = PythonWorkerUtils.readUTF(in)
-        throw new IndexTablesException(s"[INTERNAL] `$operation` failed in the planner:\n$trace")
-      }
-      val document = mapper.readTree(PythonWorkerUtils.readBytes(length, in)).asInstanceOf[ObjectNode]
-      Reply(document, Array.fill(in.readInt())(PythonWorkerUtils.readBytes(in)))
-    }
+    override protected def receiveFromPython(in: DataInputStream): Reply = Reply.read(operation, in)
   }
 
   /**
@@ -154,7 +167,8 @@ object Rpc {
     private def loop(): Unit = try {
       while (SparkEnv.get != null && System.nanoTime() - lastUse < 1800L * 1000000000L) {
         Thread.sleep(20000)
-        if (SparkEnv.get != null) send("ping", s"""{"protocol":$Protocol}""")
+        // not by a line: Spark is to see that the process is used
+        if (SparkEnv.get != null) new Call("ping", s"""{"protocol":$Protocol}""").runInPython()
       }
     } catch { case _: Exception => () } // the next call starts it anew
   }

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.errors import AnalysisException
 
 from indextables import errors
+from indextables.ops.host_files import host_folder
 from indextables.spark.failures import as_ours
 from indextables.spark.planner import PROTOCOL, dispatch
 
 
-def test_planner_process_is_reused_between_calls(planner):
-    # a second one may have been started for calls at the same time
-    answers = {planner("ping").json().get("pid").asInt() for _ in range(6)}
-    assert len(answers) <= 3
+def pid_of(planner) -> int:
+    return planner("ping").json().get("pid").asInt()
+
+
+def test_one_planner_process_takes_all_calls_also_at_the_same_time(planner):
+    with ThreadPoolExecutor(4) as pool:
+        answers = set(pool.map(lambda _: pid_of(planner), range(12)))
+    assert len(answers) == 1
+
+
+def test_another_planner_answers_when_the_first_was_killed(spark, planner, table_path):
+    spark.range(7).write.format("indextables").save(table_path)
+    before = pid_of(planner)
+    os.kill(before, signal.SIGKILL)
+    assert spark.read.format("indextables").load(table_path).count() == 7
+    assert pid_of(planner) != before
+
+
+def test_only_this_user_can_reach_the_planner(spark, planner):
+    pid_of(planner)
+    folder = host_folder(spark.sparkContext.applicationId, "planner")
+    assert folder.parent.parent.stat().st_mode & 0o077 == 0
+    assert [file.suffix for file in folder.iterdir()].count(".sock") >= 1
 
 
 def test_document_and_parts_arrive_unchanged(planner):
@@ -46,10 +69,10 @@ def test_error_becomes_our_class_when_asked(spark):
 
 
 def test_unknown_operation_is_refused_and_the_planner_lives_on(planner):
-    before = planner("ping").json().get("pid").asInt()
+    before = pid_of(planner)
     with pytest.raises(Exception, match="there is no operation `nonsense`"):
         planner("nonsense")
-    assert planner("ping").json().get("pid").asInt() == before
+    assert pid_of(planner) == before
 
 
 def test_other_protocol_is_refused():

@@ -28,6 +28,7 @@ Operation: TypeAlias = Callable[[Request], dict[str, Any] | Answer]
 _PLACES = {
     "ping": "planner:ping",
     "echo": "planner:echo",
+    "listen": "lines:listen",
     "load": "tables:load",
     "require": "tables:require",
     "create": "tables:create",
