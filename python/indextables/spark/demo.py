@@ -20,15 +20,22 @@ from indextables.spark.local_session import local_session
 
 _ROWS = 200_000
 _WARM_UPS = 3  # the JVM compiles what it runs often
+_SHOWN = 8
+_BAR_WIDTH = 50
 
 
 @dataclass(frozen=True)
 class Question:
-    """A query, and how the same is asked of Parquet (the same text where None)."""
+    """A query, and how the same is asked of Parquet (the same text where None).
+
+    `columns` are those worth showing, all where empty; `plot` draws the last one as bars.
+    """
 
     title: str
     sql: str
     parquet: str | None = None
+    columns: tuple[str, ...] = ()
+    plot: bool = False
 
 
 QUESTIONS = (
@@ -63,9 +70,10 @@ QUESTIONS = (
         "max(latency_ms) AS max_ms\nFROM events GROUP BY level ORDER BY events DESC",
     ),
     Question(
-        "Errors over the day, six hours at a time",
+        "Errors over the day",
         "SELECT date_trunc('HOUR', ts) AS hour, count(*) AS errors FROM events\n"
-        "WHERE level = 'ERROR' AND hour(ts) % 6 = 0 GROUP BY 1 ORDER BY 1",
+        "WHERE level = 'ERROR' GROUP BY 1 ORDER BY 1",
+        plot=True,
     ),
 )
 
@@ -86,8 +94,21 @@ CHANGES = (
         "SELECT level, count(*) AS events FROM {t} VERSION AS OF 1\n"
         "GROUP BY level ORDER BY events DESC",
     ),
-    Question("Maintenance: merge the splits, drop deleted rows for good", "MERGE SPLITS '{path}'"),
-    Question("What happened", "DESCRIBE INDEXTABLES HISTORY '{path}'"),
+    Question(
+        "Maintenance: merge the splits, drop deleted rows for good",
+        "MERGE SPLITS '{path}'",
+        columns=(
+            "metrics.status",
+            "metrics.merged_files",
+            "metrics.original_size_bytes",
+            "metrics.merged_size_bytes",
+        ),
+    ),
+    Question(
+        "What happened",
+        "DESCRIBE INDEXTABLES HISTORY '{path}'",
+        columns=("version", "timestamp", "operation", "operation_metrics"),
+    ),
 )
 
 
@@ -138,7 +159,7 @@ class Demo:
             run(), run_other()
         rows, ms = self.timed(run)
         expected, other_ms = self.timed(run_other)
-        self._show(rows)
+        self._show(rows, question)
         agree = "same answer" if rows == expected else "[red]another answer than Parquet"
         self.console.print(
             f"[green]{ms:.0f} ms[/]   Parquet: {other_ms:.0f} ms   "
@@ -157,20 +178,37 @@ class Demo:
         text = step.sql.format(t=f"indextables.`{path}`", path=path)
         rows, ms = self.timed(self._query(text))
         if rows:
-            self._show(rows)
+            self._show(rows, step)
         self.console.print(f"[green]{ms:.0f} ms[/]")
 
     def _query(self, sql: str) -> Callable[[], Any]:
         return lambda: self.spark.sql(sql).collect()
 
-    def _show(self, rows: list[Any]) -> None:
+    def _show(self, rows: list[Any], question: Question) -> None:
         if not rows:
             self.console.print("(no rows)")
             return
-        shown = Table(*rows[0].asDict())
-        for row in rows[:8]:
-            shown.add_row(*(str(value)[:90] for value in row))
+        names = question.columns or tuple(rows[0].asDict())
+        shown = Table(*(name.rpartition(".")[2] for name in names))
+        if question.plot:
+            shown.add_column("")
+            most = max(row[-1] for row in rows)
+        for row in rows if question.plot else rows[:_SHOWN]:
+            cells = [str(_value(row, name))[:90] for name in names]
+            shown.add_row(*cells, *([f"[cyan]{_bar(row[-1] / most)}"] if question.plot else []))
         self.console.print(shown)
+
+
+def _value(row: Any, name: str) -> Any:
+    """A column, or a member of a struct by its path."""
+    for part in name.split("."):
+        row = row[part]
+    return row
+
+
+def _bar(share: float) -> str:
+    eighths = round(share * _BAR_WIDTH * 8)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 def _bytes(folder: Path) -> int:
