@@ -11,38 +11,94 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.util.ArrowUtils
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
 
-/** Plans reads that the planner process answers itself: no job, no task, no worker. */
+/** Plans reads that the planner process answers itself, and the order of their rows: no job, no task, no worker. */
 object LocalAnswers extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case PhysicalOperation(projects, filters, relation: DataSourceV2ScanRelation) =>
-      relation.scan match {
-        case scan: IndexScan if scan.isLocal => Seq(answer(projects, filters, relation, scan))
-        case _ => Nil
-      }
-    case _ => Nil
+    case root: ReturnAnswer => local(root.child).toSeq
+    case other => local(other).toSeq
+  }
+
+  private def local(plan: LogicalPlan): Option[SparkPlan] = plan match {
+    case sort: Sort if sort.global && sort.order.forall(simple) => local(sort.child).map(SortAnswer(sort.order, _))
+    case limit: GlobalLimit => counted(limit.limitExpr).flatMap(n => local(limit.child).map(CutAnswer(0, n, _)))
+    // the global limit above it says the same
+    case limit: LocalLimit => local(limit.child)
+    case offset: Offset =>
+      counted(offset.offsetExpr).flatMap(n => local(offset.child).map(CutAnswer(n, Int.MaxValue, _)))
+    case PhysicalOperation(projects, filters, relation: DataSourceV2ScanRelation) => relation.scan match {
+      case scan: IndexScan if scan.isLocal => Some(answer(projects, filters, relation, scan))
+      case _ => None
+    }
+    case project: Project if project.projectList.forall(simple) =>
+      local(project.child).map(ProjectAnswer(project.projectList, _))
+    case _ => None
+  }
+
+  private def simple(e: Expression) = e.deterministic && !e.exists(_.isInstanceOf[PlanExpression[_]])
+
+  private def counted(e: Expression): Option[Int] = e match {
+    case IntegerLiteral(n) => Some(n)
+    case _ => None
   }
 
   private def answer(projects: Seq[NamedExpression], filters: Seq[Expression],
-      relation: DataSourceV2ScanRelation, scan: IndexScan): SparkPlan = {
-    def simple(e: Expression) = e.deterministic && !e.exists(_.isInstanceOf[PlanExpression[_]])
+      relation: DataSourceV2ScanRelation, scan: IndexScan): SparkPlan =
     if ((projects ++ filters).forall(simple)) LocalAnswerExec(projects, filters, relation.output, scan)
     else {
       val leaf: SparkPlan = LocalAnswerExec(relation.output, Nil, relation.output, scan)
       ProjectExec(projects, filters.reduceOption(And).fold(leaf)(FilterExec(_, leaf)))
     }
+}
+
+/** A node whose rows are there, on the driver: who asks for them needs no job. */
+trait LocalRows extends SparkPlan {
+  protected def rows: Array[InternalRow]
+
+  override def outputPartitioning: Partitioning = SinglePartition
+  override protected def doExecute(): RDD[InternalRow] = sparkContext.parallelize(rows.toIndexedSeq, 1)
+  override def executeCollect(): Array[InternalRow] = rows
+  override def executeTake(n: Int): Array[InternalRow] = rows.take(n)
+  override def executeTail(n: Int): Array[InternalRow] = rows.takeRight(n)
+}
+
+case class SortAnswer(order: Seq[SortOrder], child: SparkPlan) extends UnaryExecNode with LocalRows {
+  override def nodeName: String = "IndexTablesSort"
+  override def output: Seq[Attribute] = child.output
+  override def outputOrdering: Seq[SortOrder] = order
+  @transient protected lazy val rows: Array[InternalRow] =
+    child.executeCollect().sorted(new InterpretedOrdering(order, child.output))
+  override protected def withNewChildInternal(fresh: SparkPlan): SortAnswer = copy(child = fresh)
+}
+
+case class CutAnswer(offset: Int, limit: Int, child: SparkPlan) extends UnaryExecNode with LocalRows {
+  override def nodeName: String = "IndexTablesLimit"
+  override def output: Seq[Attribute] = child.output
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+  @transient protected lazy val rows: Array[InternalRow] = child.executeCollect().drop(offset).take(limit)
+  override protected def withNewChildInternal(fresh: SparkPlan): CutAnswer = copy(child = fresh)
+}
+
+case class ProjectAnswer(projects: Seq[NamedExpression], child: SparkPlan) extends UnaryExecNode with LocalRows {
+  override def nodeName: String = "IndexTablesProject"
+  override def output: Seq[Attribute] = projects.map(_.toAttribute)
+  @transient protected lazy val rows: Array[InternalRow] = {
+    val project = UnsafeProjection.create(projects, child.output)
+    child.executeCollect().map(row => project(row).copy(): InternalRow)
   }
+  override protected def withNewChildInternal(fresh: SparkPlan): ProjectAnswer = copy(child = fresh)
 }
 
 /** Rows that the planner computed, with what is left of filters and projection done on the driver. */
 case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expression],
-    input: Seq[Attribute], @transient scan: IndexScan) extends LeafExecNode {
+    input: Seq[Attribute], @transient scan: IndexScan) extends LeafExecNode with LocalRows {
   override def output: Seq[Attribute] = projects.map(_.toAttribute)
   override def producedAttributes: AttributeSet = AttributeSet(input)
   override def nodeName: String = "IndexTablesAnswer"
@@ -55,7 +111,7 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
       case (key, text) => key -> SQLMetrics.createMetric(sparkContext, text)
     }.toMap
 
-  @transient private lazy val rows: Array[InternalRow] = {
+  @transient protected lazy val rows: Array[InternalRow] = {
     val reply = scan.answer()
     val few = reply.parts(0).length < LocalAnswer.FewBytes
     val keep = filters.reduceOption(And).map(f => BindReferences.bindReference(f, AttributeSeq(input)))
@@ -73,13 +129,6 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, metrics.values.toSeq)
     result.toArray
   }
-
-  override protected def doExecute(): RDD[InternalRow] =
-    if (rows.isEmpty) sparkContext.emptyRDD
-    else sparkContext.parallelize(rows.toIndexedSeq, 1)
-  override def executeCollect(): Array[InternalRow] = rows
-  override def executeTake(n: Int): Array[InternalRow] = rows.take(n)
-  override def executeTail(n: Int): Array[InternalRow] = rows.takeRight(n)
 }
 
 object LocalAnswer {

@@ -141,25 +141,75 @@ KEYS = st.lists(
 )
 
 
+DIRECTIONS = st.sampled_from(["ASC", "DESC", "ASC NULLS LAST", "DESC NULLS FIRST"])
+WHERES = st.one_of(st.just("1 = 1"), PREDICATES)
+COLUMNS = st.lists(st.sampled_from([*POOLS, "person", "counts", "deep"]), max_size=3, unique=True)
+
+
 @st.composite
-def statements(draw: st.DrawFn) -> str:
-    """A whole query; `{t}` stands for the table. Its rows do not depend on the plan."""
-    where = draw(st.one_of(st.just("1 = 1"), PREDICATES))
-    kind = draw(st.sampled_from(["rows", "aggregate", "group", "top"]))
-    if kind == "rows":
-        some = draw(st.lists(st.sampled_from([*POOLS, "person", "counts", "deep"]), max_size=3))
-        columns = draw(st.sampled_from(["*", ", ".join(["id", *dict.fromkeys(some)])]))
-        return f"SELECT {columns} FROM {{t}} WHERE {where}"
-    functions = draw(FUNCTIONS)
-    shown = ", ".join(f"{f} AS a{i}" for i, f in enumerate(functions))
-    if kind == "aggregate":
-        return f"SELECT {shown} FROM {{t}} WHERE {where}"
-    if kind == "group":
-        keys = draw(KEYS) or ["word"]
-        named = ", ".join(f"{k} AS k{i}" for i, k in enumerate(keys))
-        return f"SELECT {named}, {shown} FROM {{t}} WHERE {where} GROUP BY {', '.join(keys)}"
+def _cuts(draw: st.DrawFn, order: str) -> str:
+    """The end of a query whose order leaves nothing open."""
+    offset = draw(st.sampled_from(["", "", f" OFFSET {draw(st.integers(0, 5))}"]))
+    return f"ORDER BY {order} LIMIT {draw(st.integers(0, 12))}{offset}"
+
+
+@st.composite
+def _rows(draw: st.DrawFn) -> str:
+    columns = draw(st.sampled_from(["*", ", ".join(["id", *draw(COLUMNS)])]))
+    return f"SELECT {columns} FROM {{t}} WHERE {draw(WHERES)}"
+
+
+def _shown(functions: list[str]) -> str:
+    return ", ".join(f"{f} AS a{i}" for i, f in enumerate(functions))
+
+
+@st.composite
+def _aggregate(draw: st.DrawFn) -> str:
+    return f"SELECT {_shown(draw(FUNCTIONS))} FROM {{t}} WHERE {draw(WHERES)}"
+
+
+@st.composite
+def _groups(draw: st.DrawFn) -> str:
+    keys = draw(KEYS) or ["word"]
+    named = ", ".join(f"{k} AS k{i}" for i, k in enumerate(keys))
+    having = draw(st.sampled_from(["", "", " HAVING count(*) > 1"]))
+    text = (
+        f"SELECT {named}, {_shown(draw(FUNCTIONS))} FROM {{t}} WHERE {draw(WHERES)} "
+        f"GROUP BY {', '.join(keys)}{having}"
+    )
+    order = ", ".join(f"k{i} {draw(DIRECTIONS)}" for i in range(len(keys)))
+    return f"{text} {draw(_cuts(order))}" if draw(st.booleans()) else text
+
+
+@st.composite
+def _top(draw: st.DrawFn) -> str:
     order = draw(st.sampled_from(ORDERED))
-    direction = draw(st.sampled_from(["ASC", "DESC", "ASC NULLS LAST", "DESC NULLS FIRST"]))
-    limit = draw(st.integers(0, 12))
-    sort = f"ORDER BY {order} {direction}, id LIMIT {limit}"
-    return f"SELECT id, {order} FROM {{t}} WHERE {where} {sort}"
+    cut = draw(_cuts(f"{order} {draw(DIRECTIONS)}, id"))
+    return f"SELECT id, {order} FROM {{t}} WHERE {draw(WHERES)} {cut}"
+
+
+@st.composite
+def _nested(draw: st.DrawFn) -> str:
+    """Queries within queries: what is pushed down must stay where it belongs."""
+    one = f"SELECT id, word FROM {{t}} WHERE {draw(WHERES)}"
+    other = f"SELECT id, i32 FROM {{t}} WHERE {draw(WHERES)}"
+    return draw(
+        st.sampled_from(
+            [
+                f"SELECT count(*) AS a0, min(id) AS a1 FROM ({draw(_top())})",
+                f"SELECT x.id, word, i32 FROM ({one}) x JOIN ({other}) y ON x.id = y.id",
+                f"SELECT x.id, i32 FROM ({one}) x LEFT JOIN ({other}) y ON x.id = y.id",
+                f"{one} AND id IN (SELECT id FROM ({other}))",
+                f"{one} AND NOT EXISTS (SELECT 1 FROM ({other}) y WHERE y.id = {{t}}.id)",
+                f"SELECT id FROM ({one}) UNION ALL SELECT id FROM ({other})",
+                f"SELECT word, count(*) AS a0 FROM ({one} {draw(_cuts('id'))}) GROUP BY word",
+                f"SELECT DISTINCT word FROM ({one})",
+                f"WITH x AS ({one}) SELECT count(*) AS a0, (SELECT max(i32) FROM ({other})) FROM x",
+            ]
+        )
+    )
+
+
+def statements() -> st.SearchStrategy[str]:
+    """A whole query; `{t}` stands for the table. Its rows do not depend on the plan."""
+    return st.one_of(_rows(), _aggregate(), _groups(), _top(), _nested())

@@ -180,6 +180,12 @@ def statements(shape: Shape) -> st.SearchStrategy[str]:
         st.tuples(st.sampled_from(simple), _functions(simple), where).map(
             lambda t: f"SELECT {t[0].sql}, {t[1]} FROM {{t}}{t[2]} GROUP BY {t[0].sql}"
         ),
+        st.tuples(st.sampled_from(simple), _functions(simple), where).map(
+            lambda t: (
+                f"SELECT {t[0].sql}, {t[1]} FROM {{t}}{t[2]} GROUP BY {t[0].sql} "
+                f"ORDER BY {t[0].sql} LIMIT 3 OFFSET 1"
+            )
+        ),
         st.tuples(st.sampled_from(simple), st.sampled_from(["ASC", "DESC"]), where).map(
             lambda t: (
                 f"SELECT id, {t[0].sql} FROM {{t}}{t[2]} ORDER BY {t[0].sql} {t[1]}, id LIMIT 9"

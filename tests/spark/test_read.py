@@ -165,6 +165,34 @@ def test_bucket_functions_agree_with_spark(spark, both, path):
     assert rows(spark, sql, "ours") == rows(spark, sql, "theirs")
 
 
+ORDERED = [
+    "SELECT host, count(*) AS n FROM @ GROUP BY host ORDER BY n DESC, host NULLS LAST LIMIT 4",
+    "SELECT host, max(ts) FROM @ GROUP BY host ORDER BY host NULLS FIRST LIMIT 3 OFFSET 2",
+    "SELECT n + 1 FROM (SELECT host, count(*) AS n FROM @ GROUP BY host) ORDER BY host DESC",
+    "SELECT kind, count(*) FROM @ GROUP BY kind HAVING count(*) > 99 ORDER BY kind DESC",
+    "SELECT sum(n) FROM (SELECT host, count(*) AS n FROM @ GROUP BY host ORDER BY n LIMIT 3)",
+    "SELECT count(*) FROM (SELECT host FROM @ WHERE id < 0 GROUP BY host ORDER BY host LIMIT 3)",
+]
+
+
+@pytest.mark.parametrize("sql", ORDERED)
+def test_groups_are_put_in_order_as_by_spark(spark, both, path, sql):
+    ours, theirs = (spark.sql(sql.replace("@", name)).collect() for name in ("ours", "theirs"))
+    assert ours == theirs
+
+
+def test_groups_are_put_in_order_without_a_job(spark, sparse):
+    sql = "SELECT odd, count(*) AS n FROM @ GROUP BY odd ORDER BY odd DESC, n LIMIT 30"
+    found = spark.sql(sql.replace("@", "sparse_ours"))
+    jobs = spark.sparkContext.statusTracker()
+    spark.sparkContext.setJobGroup("ordered", "")
+    ours = found.collect()
+    spark.sparkContext.setJobGroup("others", "")
+    assert list(jobs.getJobIdsForGroup("ordered")) == []
+    assert str(ours) == str(spark.sql(sql.replace("@", "sparse_theirs")).collect())
+    assert "IndexTablesSort" in found._jdf.queryExecution().toString()
+
+
 def test_fast_mode_says_that_it_truncates(spark, both):
     spark.conf.set("spark.indextables.read.mode", "fast")
     spark.conf.set("spark.indextables.read.defaultLimit", "5")

@@ -93,7 +93,8 @@ def offer(request: Request) -> dict[str, Any]:
     body, found = request.body, _plan(request, table)
     scan = found.scan
     refused = (
-        ("aggregation" in body and scan.aggregate is None)
+        # groups are few and on the driver: Spark puts them in order there, exactly
+        ("aggregation" in body and (scan.aggregate is None or _cuts(body)))
         or ("order" in body and scan.order is None)
         or ("offset" in body and not found.local)
         or bool(body.get("residual"))
@@ -112,6 +113,10 @@ def offer(request: Request) -> dict[str, Any]:
             shown = {**body, "schema": reply["schema"]}
             reply["plan"] = _described(shown, table, found, local=True)
     return reply
+
+
+def _cuts(body: Mapping[str, Any]) -> bool:
+    return any(key in body for key in ("order", "limit", "offset"))
 
 
 def plan(request: Request) -> Answer:
