@@ -43,3 +43,16 @@ def cpu_seconds(run: Callable[[], object]) -> float:
     start = time.process_time()
     run()
     return time.process_time() - start
+
+
+def side_by_side_ms(
+    one: Callable[[], object], other: Callable[[], object], *, repeat: int = 7
+) -> tuple[float, float]:
+    """The median wall times of two calls that take turns: what disturbs one disturbs the other."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeat):
+        for run, taken in zip((one, other), times, strict=True):
+            start = time.perf_counter()
+            run()
+            taken.append((time.perf_counter() - start) * 1000)
+    return statistics.median(times[0]), statistics.median(times[1])

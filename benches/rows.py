@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benches import corpus
-from benches.report import Result, median_ms
+from benches.report import Result, side_by_side_ms
 
 ROWS = int(os.environ.get("INDEXTABLES_BENCH_ROWS", corpus.ROWS))
 KEYS = 10_000
@@ -64,8 +64,9 @@ def _once_ms(work: Callable[[], object]) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-def _scan(spark: Any, path: Path) -> Callable[[], Any]:
-    frame = spark.read.format("indextables").load(str(path)).select("id", "latency_ms", "message")
+def _scan(spark: Any, path: Path, **options: str) -> Callable[[], Any]:
+    table = spark.read.format("indextables").options(**options).load(str(path))
+    frame = table.select("id", "latency_ms", "message")
     return lambda: frame.write.format("noop").mode("overwrite").save()
 
 
@@ -77,13 +78,15 @@ def _save(data: Any, path: Path, mode: str = "append", **options: str) -> None:
 def _deletes(spark: Any, data: Any, place: Path) -> list[Result]:
     table = place / "deletes"
     _save(data, table)
-    before = median_ms(_scan(spark, table), repeat=3)
     frame = spark.read.format("indextables").load(str(table))
     total, hits = frame.count(), frame.where(CONDITION).count()
     rewriting = _once_ms(lambda: _save(frame.where(f"NOT ({CONDITION})"), place / "rewritten"))
     name = f"indextables.`{table}`"
     deleting = _once_ms(lambda: spark.sql(f"DELETE FROM {name} WHERE {CONDITION}"))
-    after = median_ms(_scan(spark, table), repeat=3)
+    scans = _scan(spark, table), _scan(spark, table, versionAsOf="1")
+    for scan in scans:
+        scan()
+    after, before = side_by_side_ms(*scans)
     assert spark.read.format("indextables").load(str(table)).count() == total - hits
     what = f"delete of {hits} of {total} rows, rewriting ({deleting:.0f} ms, {rewriting:.0f} ms)"
     return [

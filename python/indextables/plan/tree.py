@@ -12,9 +12,13 @@ ALL: Tree = {"type": "all"}
 NONE: Tree = {"type": "none"}
 
 
+# tests that only a row with a value passes
+_OF_VALUES = {"term", "set", "range", "prefix", "suffix", "contains", "like", "regex"}
+
+
 def both(args: Sequence[Tree]) -> Tree:
     """Rows in all of the sets."""
-    flat = _flatten("and", args, ALL)
+    flat = _between(_without_implied(_flatten("and", args, ALL)))
     if NONE in flat:
         return NONE
     return flat[0] if len(flat) == 1 else {"type": "and", "args": flat} if flat else ALL
@@ -33,6 +37,37 @@ def complement(arg: Tree) -> Tree:
     if arg in (ALL, NONE):
         return NONE if arg == ALL else ALL
     return arg["arg"] if arg["type"] == "not" else {"type": "not", "arg": arg}
+
+
+def _without_implied(args: list[Tree]) -> list[Tree]:
+    """Leave out that a field has a value where another test says so."""
+    tested = {arg["field"] for arg in args if arg["type"] in _OF_VALUES}
+    return [arg for arg in args if arg["type"] != "exists" or arg["field"] not in tested]
+
+
+def _between(args: list[Tree]) -> list[Tree]:
+    """A lower and an upper end of the same field as one range: its rows are gone through once."""
+    joined: list[Tree] = []
+    for arg in args:
+        for at, known in enumerate(joined):
+            ends = _joined_ends(known, arg)
+            if ends is not None:
+                joined[at] = {**known, **ends}
+                break
+        else:
+            joined.append(arg)
+    return joined
+
+
+def _joined_ends(one: Tree, other: Tree) -> Tree | None:
+    if one["type"] != "range" or other["type"] != "range" or one["field"] != other["field"]:
+        return None
+    ends: Tree = {}
+    for side in ("lower", "upper"):
+        if one[side] is not None and other[side] is not None:
+            return None
+        ends[side] = one[side] or other[side]
+    return ends
 
 
 def _flatten(kind: str, args: Sequence[Tree], neutral: Tree) -> list[Tree]:

@@ -232,3 +232,17 @@ def test_search_text_is_checked_by_the_engines_parser():
     seen = []
     plan(SEARCH, check_query=lambda query, fields: seen.append((query, fields)))
     assert seen == [("timeout OR reset", ["message"])]
+
+
+def test_both_ends_of_a_field_are_one_range_and_say_that_it_has_a_value():
+    low, high = ({"lit": value, "type": "long"} for value in (3, 9))
+    found = plan(
+        call("IS_NOT_NULL", col("id")),
+        call(">=", col("id"), low),
+        call("=", col("level"), text("x")),
+        call("<", col("id"), high),
+        call(">", col("id"), high),
+    ).query
+    ends = {"lower": {"value": 3, "inclusive": True}, "upper": {"value": 8, "inclusive": True}}
+    assert [arg["type"] for arg in found["args"]] == ["range", "term", "range"]
+    assert found["args"][0] == {"type": "range", "field": "id", **ends}
