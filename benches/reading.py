@@ -164,7 +164,7 @@ def run() -> list[Result]:
     for case, (ours, theirs) in zip(CASES, pairs, strict=True):
         if "LIMIT 10000" not in case.sql and _shown(ours()) != _shown(theirs()):
             raise AssertionError(f"another answer than Parquet: {case.what}")
-        ours_ms, theirs_ms = side_by_side_ms(ours, theirs)
+        ours_ms, theirs_ms = median_ms(ours), median_ms(theirs)
         what = f"{case.what} ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
         results.append(Result(what, ours_ms / theirs_ms, bar=case.bar))
     ours, theirs = _scan(spark, "events"), _scan(spark, "parquet_events")

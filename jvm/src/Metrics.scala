@@ -48,31 +48,32 @@ object WriteMetrics {
     Count("rowsWritten", written.rows), Count("bytesWritten", written.bytes))
 }
 
-/** Tasks that read over a network: what their Python worker fetched is told to Spark. */
-class FetchingFactory(factory: PartitionReaderFactory) extends PartitionReaderFactory {
+/** Reading tasks. What the Python worker of a remote table fetched is told to Spark when there are no more rows. */
+class TaskReaders(factory: PartitionReaderFactory, remote: Boolean) extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
-    val file = Files.createTempFile("indextables", ".json")
+    val file = if (remote) Some(Files.createTempFile("indextables", ".json")) else None
     // a task's properties travel to its worker; there is no other way to give it anything of this host
-    TaskContext.get().getLocalProperties.setProperty(FetchingFactory.Property, file.toString)
-    new FetchingReader(factory.createReader(partition), file)
+    file.foreach(f => TaskContext.get().getLocalProperties.setProperty(TaskReaders.Property, f.toString))
+    new TaskReader(factory.createReader(partition), file)
   }
 }
 
-object FetchingFactory {
+object TaskReaders {
   val Property = "indextables.fetched"
 }
 
-class FetchingReader(reader: PartitionReader[InternalRow], file: Path) extends PartitionReader[InternalRow] {
+class TaskReader(reader: PartitionReader[InternalRow], file: Option[Path]) extends PartitionReader[InternalRow] {
+  // Spark asks every hundred rows: the reader's own counts, which nobody sees, would cost a tenth of a scan
   private var fetched = Array.empty[CustomTaskMetric]
 
   override def next(): Boolean = {
     val more = reader.next()
     // the worker has written it before it says that there are no more rows
-    if (!more && fetched.isEmpty && Files.exists(file) && Files.size(file) > 0)
-      fetched = ScanMetrics.counts(Rpc.parse(Files.readString(file)))
+    if (!more && fetched.isEmpty) fetched = file.filter(f => Files.exists(f) && Files.size(f) > 0)
+      .fold(fetched)(f => ScanMetrics.counts(Rpc.parse(Files.readString(f))))
     more
   }
   override def get(): InternalRow = reader.get()
-  override def currentMetricsValues(): Array[CustomTaskMetric] = reader.currentMetricsValues() ++ fetched
-  override def close(): Unit = try reader.close() finally Files.deleteIfExists(file)
+  override def currentMetricsValues(): Array[CustomTaskMetric] = fetched
+  override def close(): Unit = try reader.close() finally file.foreach(Files.deleteIfExists(_))
 }

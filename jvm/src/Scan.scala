@@ -130,8 +130,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   }
   override def createReaderFactory(): PartitionReaderFactory = {
     val reply = planned(distributed = true)
-    val factory = Compat.readerFactory(reply.parts(0), output)
-    if (reply.json.path("remote").asBoolean(false)) new FetchingFactory(factory) else factory
+    new TaskReaders(Compat.readerFactory(reply.parts(0), output), reply.json.path("remote").asBoolean(false))
   }
 
   override def filterAttributes(): Array[NamedReference] =
