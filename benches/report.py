@@ -46,13 +46,16 @@ def cpu_seconds(run: Callable[[], object]) -> float:
 
 
 def side_by_side_ms(
-    one: Callable[[], object], other: Callable[[], object], *, repeat: int = 7
+    one: Callable[[], object], other: Callable[[], object], *, repeat: int = 8
 ) -> tuple[float, float]:
-    """The median wall times of two calls that take turns: what disturbs one disturbs the other."""
+    """The median wall times of two calls that take turns: what disturbs one disturbs the other.
+
+    Now one goes first, now the other: each pays for the garbage that the one before it left.
+    """
     times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(repeat):
-        for run, taken in zip((one, other), times, strict=True):
+    for turn in range(repeat):
+        for place in (0, 1) if turn % 2 else (1, 0):
             start = time.perf_counter()
-            run()
-            taken.append((time.perf_counter() - start) * 1000)
+            (one, other)[place]()
+            times[place].append((time.perf_counter() - start) * 1000)
     return statistics.median(times[0]), statistics.median(times[1])
