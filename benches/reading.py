@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,8 @@ CASES = (
 )
 
 
-def session() -> Any:
-    """A local session with two cores."""
+def session(more: Mapping[str, str] | None = None) -> Any:
+    """A local session with two cores; `more` settings lie over those of all benchmarks."""
     from pyspark.sql import SparkSession
 
     import indextables
@@ -99,6 +99,7 @@ def session() -> Any:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.showConsoleProgress": "false",
+        **(more or {}),
     }.items():
         builder = builder.config(key, value)
     return indextables.configure(builder).getOrCreate()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benches import corpus
+from benches.reading import session
 from benches.report import Result, side_by_side_ms
 
 ROWS = int(os.environ.get("INDEXTABLES_BENCH_ROWS", corpus.ROWS))
@@ -27,14 +28,6 @@ KEYS = 10_000
 CONDITION = "message indexquery 'queued AND cart'"
 # upserts into every table: the first for warmth, the others are measured
 ROUNDS = 4
-SESSION = {
-    "spark.ui.enabled": "false",
-    "spark.driver.memory": "4g",
-    "spark.log.level": "ERROR",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.ui.showConsoleProgress": "false",
-}
 
 
 def _has_delta() -> bool:
@@ -42,20 +35,15 @@ def _has_delta() -> bool:
 
 
 def _session() -> Any:
-    from pyspark.sql import SparkSession
-
-    import indextables
-
-    delta = {
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    }
-    if _has_delta():
-        delta["spark.jars.packages"] = f"io.delta:delta-spark_2.13:{version('delta-spark')}"
-    builder = SparkSession.builder.master("local[2]")
-    for key, value in {**SESSION, **(delta if _has_delta() else {})}.items():
-        builder = builder.config(key, value)
-    return indextables.configure(builder).getOrCreate()
+    if not _has_delta():
+        return session()
+    return session(
+        {
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.jars.packages": f"io.delta:delta-spark_2.13:{version('delta-spark')}",
+        }
+    )
 
 
 def _once_ms(work: Callable[[], object]) -> float:

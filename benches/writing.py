@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benches import corpus, corpus_versions
+from benches.reading import session
 from benches.report import Result
 from indextables.engine.store import open_store
 from indextables.engine.writer import SplitWriter
@@ -31,27 +32,11 @@ APPENDS = 9
 def run() -> list[Result]:
     """All of it, in one Spark session."""
     with tempfile.TemporaryDirectory(dir=corpus.folder()) as folder:
-        spark = _session()
+        spark = session({"spark.sql.files.maxPartitionBytes": "16m"})
         try:
             return [*_rates(spark, folder), *_tiny_appends(spark, folder)]
         finally:
             spark.stop()
-
-
-def _session() -> Any:
-    from pyspark.sql import SparkSession
-
-    import indextables
-
-    builder = SparkSession.builder.master(f"local[{CORES}]").appName("writing")
-    for key, value in {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
-        "spark.sql.files.maxPartitionBytes": "16m",
-    }.items():
-        builder = builder.config(key, value)
-    return indextables.configure(builder).getOrCreate()
 
 
 def _rates(spark: Any, folder: str) -> list[Result]:

@@ -24,11 +24,13 @@ class Lines(listen: () => Option[String]) {
       free.push(line)
       Some(reply)
     } catch {
-      case e: ClosedByInterruptException => throw e // the query was cancelled
-      case _: IOException =>
+      case e: IOException if !e.isInstanceOf[ClosedByInterruptException] =>
         line.close()
         forget()
         None
+      case e: Throwable => // the query was cancelled, or this is no answer: the line is in no known state
+        line.close()
+        throw e
     }
   }
 
