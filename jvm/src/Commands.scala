@@ -102,6 +102,6 @@ class TaskTable(parts: Array[Array[Byte]], places: Array[String]) extends Table 
     override def toBatch: Batch = this
     override def planInputPartitions(): Array[InputPartition] =
       parts.drop(1).zipWithIndex.map { case (part, i) => new Task(i, part, places.lift(i).toArray) }
-    override def createReaderFactory(): PartitionReaderFactory = Compat.readerFactory(parts(0), schema())
+    override def createReaderFactory(): PartitionReaderFactory = new TaskReaders(parts(0), schema())
   }
 }

@@ -4,10 +4,9 @@ import org.apache.spark.JobArtifactSet
 import org.apache.spark.api.python.{PythonFunction, PythonUtils}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.Table
-import org.apache.spark.sql.connector.read.PartitionReaderFactory
 import org.apache.spark.sql.connector.write.DataWriterFactory
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.execution.datasources.v2.python._
+import org.apache.spark.sql.execution.datasources.v2.python.{PythonBatchWriterFactory, UserDefinedPythonDataSource}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -19,21 +18,13 @@ object Compat {
    */
   lazy val pythonFunction: PythonFunction = PythonUtils.createPythonFunction(Array.emptyByteArray)
 
-  private def source = UserDefinedPythonDataSource(pythonFunction)
-
   /** The session UUID argument came after 4.0. */
-  private def build[T](cls: Class[_], function: Array[Byte], schema: StructType): T = {
+  def writerFactory(function: Array[Byte], schema: StructType): DataWriterFactory = {
+    val constructor = classOf[PythonBatchWriterFactory].getConstructors.maxBy(_.getParameterCount)
     val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
-    val constructor = cls.getConstructors.maxBy(_.getParameterCount)
-    val arguments = Array[AnyRef](source, function, schema, artifacts, None)
-    constructor.newInstance(arguments.take(constructor.getParameterCount): _*).asInstanceOf[T]
+    val arguments = Array[AnyRef](UserDefinedPythonDataSource(pythonFunction), function, wire(schema), artifacts, None)
+    constructor.newInstance(arguments.take(constructor.getParameterCount): _*).asInstanceOf[DataWriterFactory]
   }
-
-  def readerFactory(function: Array[Byte], schema: StructType): PartitionReaderFactory =
-    build[PartitionReaderFactory](classOf[PythonPartitionReaderFactory], function, wire(schema))
-
-  def writerFactory(function: Array[Byte], schema: StructType): DataWriterFactory =
-    build[DataWriterFactory](classOf[PythonBatchWriterFactory], function, wire(schema))
 
   /** `create` takes a time travel argument after 4.0. */
   def relation(table: Table, options: CaseInsensitiveStringMap): DataSourceV2Relation = {

@@ -1,15 +1,10 @@
 package org.apache.spark.sql.indextables
 
-import java.nio.file.{Files, Path}
-
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import org.apache.spark.TaskContext
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 
 /** A number in the Spark UI. Spark makes it anew by the name of its class when it shows it. */
 abstract class Sum(override val name: String, override val description: String) extends CustomSumMetric
@@ -46,34 +41,4 @@ object WriteMetrics {
 
   def counts(written: Written): Array[CustomTaskMetric] = Array(Count("splitsWritten", written.splits),
     Count("rowsWritten", written.rows), Count("bytesWritten", written.bytes))
-}
-
-/** Reading tasks. What the Python worker of a remote table fetched is told to Spark when there are no more rows. */
-class TaskReaders(factory: PartitionReaderFactory, remote: Boolean) extends PartitionReaderFactory {
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
-    val file = if (remote) Some(Files.createTempFile("indextables", ".json")) else None
-    // a task's properties travel to its worker; there is no other way to give it anything of this host
-    file.foreach(f => TaskContext.get().getLocalProperties.setProperty(TaskReaders.Property, f.toString))
-    new TaskReader(factory.createReader(partition), file)
-  }
-}
-
-object TaskReaders {
-  val Property = "indextables.fetched"
-}
-
-class TaskReader(reader: PartitionReader[InternalRow], file: Option[Path]) extends PartitionReader[InternalRow] {
-  // Spark asks every hundred rows: the reader's own counts, which nobody sees, would cost a tenth of a scan
-  private var fetched = Array.empty[CustomTaskMetric]
-
-  override def next(): Boolean = {
-    val more = reader.next()
-    // the worker has written it before it says that there are no more rows
-    if (!more && fetched.isEmpty) fetched = file.filter(f => Files.exists(f) && Files.size(f) > 0)
-      .fold(fetched)(f => ScanMetrics.counts(Rpc.parse(Files.readString(f))))
-    more
-  }
-  override def get(): InternalRow = reader.get()
-  override def currentMetricsValues(): Array[CustomTaskMetric] = fetched
-  override def close(): Unit = try reader.close() finally file.foreach(Files.deleteIfExists(_))
 }

@@ -114,7 +114,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   override def readSchema(): StructType = output
   override def description(): String =
     if (streaming) s"${Names.Format} stream" else planned().json.get("explain").asText
-  override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.SUPPORTED
   override def toBatch: Batch = this
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {
     streaming = true
@@ -130,7 +130,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   }
   override def createReaderFactory(): PartitionReaderFactory = {
     val reply = planned(distributed = true)
-    new TaskReaders(Compat.readerFactory(reply.parts(0), output), reply.json.path("remote").asBoolean(false))
+    new TaskReaders(reply.parts(0), output)
   }
 
   override def filterAttributes(): Array[NamedReference] =
@@ -204,7 +204,7 @@ class EmptyScan(schema: StructType) extends Scan with Batch {
   override def description(): String = "an empty table"
   override def toBatch: Batch = this
   override def planInputPartitions(): Array[InputPartition] = Array.empty
-  override def createReaderFactory(): PartitionReaderFactory = Compat.readerFactory(Array.empty, schema)
+  override def createReaderFactory(): PartitionReaderFactory = new TaskReaders(Array.empty, schema)
 }
 
 /** One task: the splits it reads, and where it would rather run. */

@@ -40,7 +40,7 @@ class IndexStream(output: StructType, request: ObjectNode) extends MicroBatchStr
     function = reply.parts(0)
     reply.parts.drop(1).zipWithIndex.map { case (part, i) => new Task(i, part, Array.empty) }
   }
-  override def createReaderFactory(): PartitionReaderFactory = Compat.readerFactory(function, output)
+  override def createReaderFactory(): PartitionReaderFactory = new TaskReaders(function, output)
 
   override def deserializeOffset(json: String): Offset = StreamOffset(json)
   override def commit(end: Offset): Unit = ()

@@ -26,6 +26,7 @@ from indextables.plan.queries import split_queries
 from indextables.plan.tasks import group_splits
 from indextables.spark.compat import acknowledge_at_once, settle
 from indextables.spark.filtering import filters_of
+from indextables.spark.read_task import named, while_wanted
 from indextables.spark.shipping import pickled
 from indextables.spark.warm import open_table
 
@@ -119,8 +120,9 @@ class ChangeTask:
         acknowledge_at_once()
         try:
             for batch in batches:
-                named = json.loads(batch.column(0)[0].as_py())
-                yield from read_changes(self.spec, [ChangeSource.from_json(v) for v in named])
+                work, file = named(batch)
+                sources = [ChangeSource.from_json(v) for v in json.loads(work)]
+                yield from while_wanted(file, read_changes(self.spec, sources))
         finally:
             settle()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-# of jvm/src/Metrics.scala
-_PROPERTY = "indextables.fetched"
-
 
 @dataclass(frozen=True)
 class ReadTask:
@@ -35,9 +33,11 @@ class ReadTask:
         before = fetched()
         try:
             for batch in batches:
-                yield from self.read(batch.column(0)[0].as_py())
+                sources, file = named(batch)
+                yield from while_wanted(file, self.read(sources))
+                if self.spec.is_remote:
+                    _tell_spark(file, fetched() - before)
         finally:
-            _tell_spark(fetched() - before)
             publish(self.spec.orders.app, profiled=self.spec.orders.profiled)
             settle()
 
@@ -46,14 +46,24 @@ class ReadTask:
         return read_rows(self.spec, [Source.from_json(value) for value in json.loads(sources)])
 
 
-def _tell_spark(found: Fetched) -> None:
-    """Leave what a task fetched where the hooks look for it, if they do."""
-    from pyspark import TaskContext
+def named(batch: pa.RecordBatch) -> tuple[bytes, Path]:
+    """What the hooks name to a task (jvm/src/Readers.scala): its work, and a file of its own."""
+    work, file = (column[0].as_py() for column in batch.columns)
+    return work, Path(file)
 
-    task = TaskContext.get()
-    file = task.getLocalProperty(_PROPERTY) if task else None
-    if file:
-        Path(file).write_text(json.dumps(found.metrics()), encoding="utf-8")
+
+def while_wanted(file: Path, found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches until Spark has enough rows: then the hooks take the file away."""
+    for batch in found:
+        yield batch
+        if not file.exists():
+            return
+
+
+def _tell_spark(file: Path, found: Fetched) -> None:
+    """Leave what a task fetched where the hooks look for it, if they still do."""
+    with contextlib.suppress(FileNotFoundError), file.open("r+", encoding="utf-8") as sink:
+        json.dump(found.metrics(), sink)
 
 
 def pickled_reader(spec: ReadSpec, wire: dict[str, Any]) -> bytes:

@@ -131,7 +131,7 @@ def plan(request: Request) -> Answer:
         return reply, []
     tasks, places = _tasks(request, table, found.scan)
     function = pickled_reader(_spec(request, table, found.scan), request.body["wire"])
-    return reply | {"hosts": places, "remote": table.store.is_remote}, [function, *tasks]
+    return reply | {"hosts": places}, [function, *tasks]
 
 
 def _described(

@@ -1,0 +1,107 @@
+package org.apache.spark.sql.indextables
+
+import java.nio.file.{Files, Path}
+
+import scala.util.control.NonFatal
+
+import org.apache.arrow.vector.ValueVector
+import org.apache.arrow.vector.complex.StructVector
+
+import org.apache.spark.{JobArtifactSet, TaskContext}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.execution.datasources.v2.python.{PythonInputPartition, UserDefinedPythonDataSource}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PythonSQLMetrics}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * Reading tasks: the batches of Python workers as they come. Spark's own reader of Python sources makes a row of
+ * every one of them, and then another, which took half of a scan's time.
+ */
+class TaskReaders(function: Array[Byte], output: StructType) extends PartitionReaderFactory {
+  private val source = UserDefinedPythonDataSource(Compat.pythonFunction)
+  private val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
+  private val wire = Compat.wire(output)
+
+  override def supportColumnarReads(partition: InputPartition): Boolean = true
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    throw new UnsupportedOperationException("rows are read in batches")
+
+  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] = {
+    val file = Files.createTempFile("indextables", ".json")
+    val content = partition.asInstanceOf[PythonInputPartition].pickedPartition
+    val work = InternalRow(content, UTF8String.fromString(file.toString))
+    val reader = new TaskReader(batches(work), wire, file)
+    // before the runner hears of the end, who was told to listen earlier
+    TaskContext.get().addTaskCompletionListener[Unit](reader.finish)
+    reader
+  }
+
+  private def batches(work: InternalRow): Iterator[ColumnarBatch] = {
+    val conf = SQLConf.get
+    val context = TaskContext.get()
+    val run = ChainedPythonFunctions(Seq(source.createPythonFunction(function)))
+    // the runner adds to them and nobody sees them
+    val metrics = (PythonSQLMetrics.pythonSizeMetricsDesc ++ PythonSQLMetrics.pythonTimingMetricsDesc ++
+      PythonSQLMetrics.pythonOtherMetricsDesc).map { case (name, _) => name -> new SQLMetric("size", -1) }
+    new ArrowPythonRunner(Seq(run -> 0L), PythonEvalType.SQL_MAP_ARROW_ITER_UDF, Array(Array(0)), TaskReaders.Input,
+      conf.sessionLocalTimeZone, conf.arrowUseLargeVarTypes, ArrowPythonRunner.getPythonRunnerConfMap(conf),
+      metrics, artifacts, None)
+      .compute(Iterator(Iterator(InternalRow(work))), context.partitionId(), context)
+  }
+}
+
+object TaskReaders {
+  /** What a task is to read, and the file that is there while it is wanted. */
+  val Input: StructType = StructType(Seq(StructField("struct",
+    StructType(Seq(StructField("partition", BinaryType), StructField("file", StringType))))))
+}
+
+/** A column that is the runner's, who fills it again: Spark would close it after a batch, and take structs apart. */
+private class Lent(vector: ValueVector) extends ArrowColumnVector(vector) {
+  override def close(): Unit = ()
+}
+
+/** The batches of one worker. It leaves in the file what it fetched over a network. */
+class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path) extends PartitionReader[ColumnarBatch] {
+  private var fetched = Array.empty[CustomTaskMetric]
+
+  override def next(): Boolean = {
+    val more = batches.hasNext
+    // the worker has written it before it says that there are no more rows
+    if (!more && Files.exists(file) && Files.size(file) > 0)
+      fetched = ScanMetrics.counts(Rpc.parse(Files.readString(file)))
+    more
+  }
+
+  override def get(): ColumnarBatch = {
+    val batch = batches.next()
+    val rows = batch.column(0).asInstanceOf[ArrowColumnVector]
+    if (!DataType.equalsIgnoreCompatibleNullability(rows.dataType, wire)) throw new IndexTablesException(
+      s"[INTERNAL] a task's columns are ${rows.dataType.catalogString}, not ${wire.catalogString}")
+    val columns = rows.getValueVector.asInstanceOf[StructVector]
+    new ColumnarBatch(Array.tabulate[ColumnVector](wire.length)(i => new Lent(columns.getChildByOrdinal(i))),
+      batch.numRows)
+  }
+
+  override def currentMetricsValues(): Array[CustomTaskMetric] = fetched
+
+  override def close(): Unit = Files.deleteIfExists(file)
+
+  /**
+   * Without its file a worker stops at the next batch. One that Spark ends in the middle cannot be used again, and
+   * the next query would wait seconds for another: so the few batches under way are let through.
+   */
+  def finish(context: TaskContext): Unit = {
+    close()
+    if (!context.isFailed() && !context.isInterrupted())
+      try batches.foreach(_ => ())
+      catch { case NonFatal(_) => } // nobody wants these rows, nor what is wrong with them
+  }
+}

@@ -1,0 +1,55 @@
+"""Processes of the system, for tests of what lives, dies and stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Process(NamedTuple):
+    """A process as the system knows it."""
+
+    pid: int
+    name: str
+    command: bytes
+    parent: int
+    session: int
+
+
+def all_processes() -> list[Process]:
+    """Every process that has not ended."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            before, _, after = (process / "stat").read_text().rpartition(")")
+        except OSError:
+            continue  # it ended meanwhile
+        state, parent, _, session = after.split()[:4]
+        name = before.partition("(")[2]
+        if state != "Z":
+            found.append(Process(int(process.name), name, command, int(parent), int(session)))
+    return found
+
+
+def of_session(session: int) -> list[Process]:
+    """The processes that a leader of a session began."""
+    return [process for process in all_processes() if process.session == session]
+
+
+def below(pid: int) -> list[Process]:
+    """The children of a process, and theirs."""
+    everyone = all_processes()
+    found, parents = [], {pid}
+    while parents:
+        children = [process for process in everyone if process.parent in parents]
+        found += children
+        parents = {process.pid for process in children}
+    return found
+
+
+def python_workers(processes: list[Process]) -> set[int]:
+    """Spark's Python workers, which are children of a daemon."""
+    ours = [process for process in processes if b"pyspark.daemon" in process.command]
+    known = {process.pid for process in ours}
+    return {process.pid for process in ours if process.parent in known}
