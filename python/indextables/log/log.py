@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -28,6 +29,8 @@ from indextables.storage import Store
 
 _log = logging.getLogger("indextables.log")
 _Mark: TypeAlias = tuple[int, int, str | None]
+# older versions that are kept
+_PAST_VERSIONS = 4
 
 
 class Log:
@@ -42,6 +45,7 @@ class Log:
         self._committer = Committer(self.reader, settings, self.clock, self.snapshot)
         self._held: Snapshot | None = None
         self._held_mark: _Mark | None = None
+        self._past: OrderedDict[int, tuple[_Mark, Snapshot]] = OrderedDict()
         self._looked_at_ms = 0
         self._lock = threading.Lock()
 
@@ -61,7 +65,7 @@ class Log:
             held = self._held
             if held is not None and held.version == version:
                 return held
-            return self.reader.load(version)
+            return self._past_version(version)
         with self._lock:
             if self._held is not None and self._cached:
                 if self._is_fresh():
@@ -70,6 +74,20 @@ class Log:
                     return self._hold(self.reader.refresh(self._held))
             self._held = None
             return self._hold(self.reader.load())
+
+    def _past_version(self, version: int) -> Snapshot:
+        """An older version: the calls of one query ask for the same one several times."""
+        mark = self._mark(version) if self._cached else None
+        known = self._past.get(version)
+        if mark is not None and known is not None and known[0] == mark:
+            return known[1]
+        found = self.reader.load(version)
+        if mark is not None:
+            with self._lock:
+                self._past[version] = mark, found
+                while len(self._past) > _PAST_VERSIONS:
+                    self._past.popitem(last=False)
+        return found
 
     def create(
         self,
@@ -207,6 +225,7 @@ class Log:
         """Forget what was read."""
         with self._lock:
             self._held = None
+            self._past.clear()
 
 
 def open_log(store: Store, settings: Settings | None = None, clock: Clock | None = None) -> Log:

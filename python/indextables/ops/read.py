@@ -84,16 +84,15 @@ class ReadSpec:
     prewarm: Parts | None = None
     orders: Orders = field(default_factory=Orders)
 
-    @cached_property
+    @property
     def schema(self) -> Struct:
         """The table's columns."""
-        return parse_schema(self.table_schema)
+        return _parsed(self.table_schema)
 
-    @cached_property
+    @property
     def split_schema(self) -> pa.Schema:
         """The columns inside splits: all but the partition columns."""
-        inside = [f for f in self.schema.fields if f.name not in self.partition_columns]
-        return Struct(tuple(inside)).to_arrow_schema()
+        return _split_schema(self.table_schema, self.partition_columns)
 
     @cached_property
     def engine_schema(self) -> pa.Schema:
@@ -122,6 +121,16 @@ class ReadSpec:
         types = {**PSEUDO, **{f.name: f.type for f in self.schema.to_arrow_schema()}}
         more = [pa.field(name, types[name]) for name in names if name not in self.output.names]
         return replace(self, output=pa.schema([*self.output, *more])) if more else self
+
+
+# the same for every query of a table, and larger than most
+_parsed = lru_cache(maxsize=64)(parse_schema)
+
+
+@lru_cache(maxsize=64)
+def _split_schema(table_schema: str, partition_columns: tuple[str, ...]) -> pa.Schema:
+    inside = [f for f in _parsed(table_schema).fields if f.name not in partition_columns]
+    return Struct(tuple(inside)).to_arrow_schema()
 
 
 def sources_of(
@@ -195,16 +204,33 @@ def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
 
 def _readers(spec: ReadSpec) -> int:
     """How many splits to read at a time: what comes over a network mostly waits."""
-    cores = os.cpu_count() or 1
-    return max(cores, _REMOTE_READERS) if spec.is_remote else cores
+    if spec.is_remote:
+        return max(os.cpu_count() or 1, _REMOTE_READERS)
+    return 1 if _is_looked_up(spec) else os.cpu_count() or 1
+
+
+def _is_looked_up(spec: ReadSpec) -> bool:
+    """Whether the index holds the answer, the number of a term's rows: sooner found than shared."""
+    only_rows = spec.aggregate is not None and spec.aggregate.from_log
+    return only_rows and all(query["type"] in ("all", "term") for query in spec.queries)
 
 
 def _side_by_side(
     work: Callable[[Source], T], sources: Sequence[Source], readers: int
 ) -> Iterable[T]:
+    """Work on several splits at a time, this thread too: it takes on what no other has begun."""
     if min(readers, len(sources)) <= 1:
         return [work(source) for source in sources]
-    return list(_pool(readers).map(work, sources))
+    first, *others = sources
+    begun = [_pool(readers).submit(work, source) for source in others]
+    try:
+        done = [work(first)]
+        for source, future in zip(others, begun, strict=True):
+            done.append(work(source) if future.cancel() else future.result())
+    finally:
+        for future in begun:
+            future.cancel()
+    return done
 
 
 @lru_cache(maxsize=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +12,7 @@ from indextables.plan.aggregates import LONG
 from indextables.plan.partitions import partition_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from indextables.model.types import Struct
     from indextables.plan.aggregates import AggregatePlan, Output
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _WIDE = pa.decimal128(38, 0)
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _IDEMPOTENT_MERGES = ("min", "max")
+# a column, what is done to it, and how
+_Fold: TypeAlias = tuple[str, str, pc.FunctionOptions | None]
 
 
 def complete_partial(
@@ -108,17 +110,29 @@ def merge_partials(partials: pa.Table, plan: AggregatePlan, *, ansi: bool = Fals
     for at, name in enumerate(keys):
         table = table.set_column(at, name, _normal(table.column(at)))
     columns = dict(zip(keys, table.columns[: plan.keys], strict=True))
-    specs: list[tuple[str, str, pc.FunctionOptions | None]] = []
+    specs: list[_Fold] = []
     for name, merge in zip(names[plan.keys :], plan.merges, strict=True):
         for part, array, how in _ingredients(name, table.column(name), merge):
             columns[part] = array
             least = 0 if merge == "count" else 1
             specs.append((part, how, pc.ScalarAggregateOptions(min_count=least)))
-    grouped = pa.TableGroupBy(pa.table(columns), keys, use_threads=False).aggregate(specs)
+    if keys:
+        grouped = pa.TableGroupBy(pa.table(columns), keys, use_threads=False).aggregate(specs)
+    else:
+        grouped = _folded(columns, specs)
     arrays = [grouped.column(name) for name in keys]
     for output, merge in zip(plan.outputs[plan.keys :], plan.merges, strict=True):
         arrays.append(_merged(grouped, output, merge, ansi=ansi))
     return pa.Table.from_arrays(arrays, schema=plan.schema)
+
+
+def _folded(columns: Mapping[str, pa.ChunkedArray], specs: Sequence[_Fold]) -> pa.Table:
+    """The one row of an aggregation without keys, named as grouping does."""
+    found = {
+        f"{part}_{how}": pc.call_function(how, [columns[part]], options)
+        for part, how, options in specs
+    }
+    return pa.table({name: pa.array([value], value.type) for name, value in found.items()})
 
 
 def _normal(array: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -12,7 +12,7 @@ mod stats;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use tantivy::BitSet;
@@ -21,7 +21,7 @@ use tantivy::query::Weight;
 pub use request::{Function, Key, Request};
 
 use crate::cancel::Cancel;
-use crate::columns::Docs;
+use crate::columns::{Docs, build};
 use crate::error::{At, EngineError, Result};
 use crate::open::{Column, Split};
 use crate::query::Node;
@@ -48,6 +48,9 @@ pub fn aggregate(
         let detail = format!("{} columns are asked for, {wanted} computed", schema.fields().len());
         return Err(EngineError::bad_query(detail));
     }
+    if request.counts_rows() {
+        return counted(search::count(split, node)?, schema);
+    }
     let weight = if node.is_all() { None } else { Some(search::weight(split, node)?) };
     let mut parts = Vec::new();
     for segment in 0..split.segments.len() {
@@ -55,6 +58,13 @@ pub fn aggregate(
         parts.push(run.aggregate(weight.as_deref(), schema, cancel).at(&split.path)?);
     }
     merge::merge(request, schema, parts)
+}
+
+/// The number of rows, which the index often knows without going through them.
+fn counted(rows: u64, schema: &SchemaRef) -> Result<RecordBatch> {
+    let rows: ArrayRef = Arc::new(Int64Array::from(vec![rows as i64]));
+    let arrays = schema.fields().iter().map(|field| build::cast(&rows, field.data_type()));
+    Ok(RecordBatch::try_new(schema.clone(), arrays.collect::<Result<_>>()?)?)
 }
 
 /// One column that keys or functions need, read once per block.

@@ -133,6 +133,13 @@ impl Key {
 }
 
 impl Request {
+    /// Whether only the number of rows is asked for.
+    pub fn counts_rows(&self) -> bool {
+        self.group_by.is_empty()
+            && !self.functions.is_empty()
+            && self.functions.iter().all(|function| matches!(function, Function::CountStar))
+    }
+
     pub fn parse(json: &str) -> Result<Request> {
         let request: Request = serde_json::from_str(json)
             .map_err(|e| EngineError::bad_query(format!("aggregation: {e}: {json}")))?;

@@ -31,6 +31,9 @@ pub fn run_interruptible<T: Send>(
     cancel: &Cancel,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
+    if !on_main_thread(py)? {
+        return run(py, work);
+    }
     py.check_signals()?;
     let mut signal = None;
     let outcome = std::thread::scope(|scope| {
@@ -64,6 +67,13 @@ pub fn run_interruptible<T: Send>(
         Ok(Err(error)) => Err(to_python(py, &error)),
         Err(panic) => Err(to_python(py, &EngineError::internal(panic_text(panic.as_ref())))),
     }
+}
+
+/// Python tells signals to its main thread alone.
+fn on_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let current = threading.call_method0("current_thread")?;
+    Ok(current.is(&threading.call_method0("main_thread")?))
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
