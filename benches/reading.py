@@ -7,19 +7,18 @@ query that does nothing, stands beside.
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benches import corpus
-from benches.report import Result, median_ms, side_by_side_ms
+from benches.report import Result, median_ms, side_by_side_ms, warm
 
 
 @dataclass(frozen=True)
 class Case:
-    """A question, how it is asked of Parquet where that differs, and the bar of issue 6."""
+    """A question, how it is asked of Parquet where that differs, and its bar."""
 
     what: str
     sql: str
@@ -31,7 +30,6 @@ def _word(text: str) -> str:
     return f"message RLIKE '(?i)\\\\b{text}\\\\b'"
 
 
-WARMING_SECONDS = 2
 CASES = (
     Case("count(*)", "SELECT count(*) FROM {t}", 0.25),
     Case("lookup of one id, all columns", "SELECT * FROM {t} WHERE id = 1234567", 0.18),
@@ -135,13 +133,6 @@ def _scan(spark: Any, view: str) -> Callable[[], Any]:
     return lambda: spark.sql(query).write.format("noop").mode("overwrite").save()
 
 
-def _warm(work: Callable[[], Any]) -> None:
-    """As much time for either side: Spark's own planning is compiled only after many queries."""
-    end = time.perf_counter() + WARMING_SECONDS
-    while time.perf_counter() < end:
-        work()
-
-
 def run() -> list[Result]:
     """Measure every case on both; answers must agree."""
     spark = session()
@@ -160,7 +151,7 @@ def run() -> list[Result]:
         for case in CASES
     ]
     for work in (*nothing.values(), *(work for pair in pairs for work in pair)):
-        _warm(work)
+        warm(work)
     results = [Result(what, median_ms(work), "ms") for what, work in nothing.items()]
     for case, (ours, theirs) in zip(CASES, pairs, strict=True):
         if "LIMIT 10000" not in case.sql and _shown(ours()) != _shown(theirs()):
@@ -169,8 +160,8 @@ def run() -> list[Result]:
         what = f"{case.what} ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
         results.append(Result(what, ours_ms / theirs_ms, bar=case.bar))
     ours, theirs = _scan(spark, "events"), _scan(spark, "parquet_events")
-    _warm(ours)
-    _warm(theirs)
+    warm(ours)
+    warm(theirs)
     ours_ms, theirs_ms = side_by_side_ms(ours, theirs)
     what = f"full scan of three columns ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
     results.append(Result(what, ours_ms / theirs_ms, bar=1.5))

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+# what either side of a comparison gets before it is measured
+_WARMING_SECONDS = 2
+
 
 @dataclass(frozen=True)
 class Result:
@@ -43,6 +46,13 @@ def cpu_seconds(run: Callable[[], object]) -> float:
     start = time.process_time()
     run()
     return time.process_time() - start
+
+
+def warm(work: Callable[[], object]) -> None:
+    """As much time for either side: Spark's own planning is compiled only after many queries."""
+    end = time.perf_counter() + _WARMING_SECONDS
+    while time.perf_counter() < end:
+        work()
 
 
 def side_by_side_ms(

@@ -20,7 +20,7 @@ from typing import Any
 
 from benches import corpus
 from benches.reading import session
-from benches.report import Result, side_by_side_ms
+from benches.report import Result, side_by_side_ms, warm
 
 ROWS = int(os.environ.get("INDEXTABLES_BENCH_ROWS", corpus.ROWS))
 KEYS = 10_000
@@ -73,7 +73,7 @@ def _deletes(spark: Any, data: Any, place: Path) -> list[Result]:
     deleting = _once_ms(lambda: spark.sql(f"DELETE FROM {name} WHERE {CONDITION}"))
     scans = _scan(spark, table), _scan(spark, table, versionAsOf="1")
     for scan in scans:
-        scan()
+        warm(scan)
     after, before = side_by_side_ms(*scans)
     assert spark.read.format("indextables").load(str(table)).count() == total - hits
     what = f"delete of {hits} of {total} rows, rewriting ({deleting:.0f} ms, {rewriting:.0f} ms)"
