@@ -58,7 +58,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
 }
 
 object TaskReaders {
-  /** What a task is to read, and the file that is there while it is wanted. */
+  /** What a task is to read, and a file where both sides leave word. */
   val Input: StructType = StructType(Seq(StructField("struct",
     StructType(Seq(StructField("partition", BinaryType), StructField("file", StringType))))))
 }
@@ -68,16 +68,17 @@ private class Lent(vector: ValueVector) extends ArrowColumnVector(vector) {
   override def close(): Unit = ()
 }
 
-/** The batches of one worker. It leaves in the file what it fetched over a network. */
+/** The batches of one worker. It leaves in the file what it fetched over a network, and looks there for a word of ours. */
 class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path) extends PartitionReader[ColumnarBatch] {
   private var fetched = Array.empty[CustomTaskMetric]
+  private var reading = false
 
   override def next(): Boolean = {
-    val more = batches.hasNext
+    reading = batches.hasNext
     // the worker has written it before it says that there are no more rows
-    if (!more && Files.exists(file) && Files.size(file) > 0)
+    if (!reading && Files.exists(file) && Files.size(file) > 0)
       fetched = ScanMetrics.counts(Rpc.parse(Files.readString(file)))
-    more
+    reading
   }
 
   override def get(): ColumnarBatch = {
@@ -92,16 +93,22 @@ class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path)
 
   override def currentMetricsValues(): Array[CustomTaskMetric] = fetched
 
-  override def close(): Unit = Files.deleteIfExists(file)
-
   /**
-   * Without its file a worker stops at the next batch. One that Spark ends in the middle cannot be used again, and
-   * the next query would wait seconds for another: so the few batches under way are let through.
+   * A worker that is told so stops at the next batch. One that Spark ends in the middle cannot be used again, and the
+   * next query would wait seconds for another: so the few batches under way are let through.
    */
-  def finish(context: TaskContext): Unit = {
-    close()
-    if (!context.isFailed() && !context.isInterrupted())
-      try batches.foreach(_ => ())
-      catch { case NonFatal(_) => } // nobody wants these rows, nor what is wrong with them
-  }
+  def finish(context: TaskContext): Unit =
+    if (reading && !context.isFailed() && !context.isInterrupted())
+      try {
+        Files.writeString(file, "enough")
+        batches.take(TaskReader.UnderWay).foreach(_ => ())
+      } catch { case NonFatal(_) => // nobody wants these rows, nor what is wrong with them
+      } finally close()
+
+  override def close(): Unit = Files.deleteIfExists(file)
+}
+
+object TaskReader {
+  /** More batches than that come only from a worker that does not see the file. */
+  val UnderWay = 16
 }

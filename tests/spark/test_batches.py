@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.oracle.compare import multiset
 from tests.oracle.paths import PATHS
 from tests.processes import below, python_workers
+
+from indextables.spark.read_task import while_wanted
 
 ROWS = 3000
 # every text is a new one, and none is in the batch after its own
@@ -103,6 +107,31 @@ def test_enough_for_one_scan_of_a_task_is_not_enough_for_another(spark, views):
     all_rows = "SELECT count(text) FROM {t} WHERE hash(id) % 3 <> 4"
     statement = f"SELECT (SELECT count(*) FROM {few}), ({all_rows}), count(*) FROM {few}"
     assert spark.sql(statement.replace("{t}", views[0])).collect() == [(3, ROWS, 3)]
+
+
+def test_a_file_that_vanishes_costs_no_rows(tmp_path):
+    batches = [pa.record_batch({"n": [n]}) for n in range(3)]
+    gone, empty, told = (tmp_path / name for name in ("gone", "empty", "told"))
+    empty.write_text("")
+    told.write_text("enough")
+    assert [len(list(while_wanted(file, iter(batches)))) for file in (gone, empty, told)] == [
+        3,
+        3,
+        1,
+    ]
+
+
+def test_no_file_of_a_task_stays(spark, views):
+    place = Path(spark._jvm.java.lang.System.getProperty("java.io.tmpdir"))
+    before = set(place.glob("indextables*.json"))
+    table = spark.table(views[0]).where("hash(id) % 3 <> 1")
+    assert len(table.limit(3).collect()) == 3
+    assert table.count() < ROWS
+    new = set(place.glob("indextables*.json")) - before
+    end = time.monotonic() + 20  # those of other sessions go too, when their tasks end
+    while any(file.exists() for file in new):
+        assert time.monotonic() < end, new
+        time.sleep(0.05)
 
 
 def test_what_is_wrong_with_rows_nobody_wants_fails_nothing(spark, table_path):

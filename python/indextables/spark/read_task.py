@@ -53,11 +53,18 @@ def named(batch: pa.RecordBatch) -> tuple[bytes, Path]:
 
 
 def while_wanted(file: Path, found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches until Spark has enough rows: then the hooks take the file away."""
+    """The batches until Spark has enough rows, as the hooks then write into the file."""
     for batch in found:
         yield batch
-        if not file.exists():
+        if _has_word(file):
             return
+
+
+def _has_word(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except OSError:
+        return False  # whoever removed it, all rows are wanted
 
 
 def _tell_spark(file: Path, found: Fetched) -> None:
