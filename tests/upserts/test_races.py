@@ -106,6 +106,17 @@ def test_a_delete_finds_its_rows_when_their_splits_went_and_came_back(table, bet
     assert sorted(texts(table)) == [0, 2, 3, 5]
 
 
+def test_a_delete_is_refused_when_its_rows_came_back_from_before_a_merge(table):
+    before = table.log.snapshot().version
+    merge(table)
+    here, mine = found(table, 1)
+    run_restore(OpenTable(table.log, table.log.snapshot(), table.spec(here).settings), before)
+    with pytest.raises(ConflictError):
+        table.change(Operation.DELETE, here, mine)
+    table.change(Operation.DELETE, *found(table, 1))
+    assert sorted(texts(table)) == [0, 2, 3, 4, 5]
+
+
 def test_the_later_row_stays_when_two_upserts_read_the_same_version(tmp_path):
     table = KeyTable(open_log(open_store(str(tmp_path))), {"primary-key": "id"})
     table.upsert([row(1, "a")])

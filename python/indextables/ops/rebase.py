@@ -13,7 +13,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from indextables.errors import StorageError
-from indextables.log import entries
+from indextables.log import Operation, entries
 from indextables.log.operations import touched
 from indextables.ops.vectors import load_deletions
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Rebased:
     """Where the rows are now, and how many others have removed or changed meanwhile.
 
-    `known` is false when the log no longer says what happened.
+    `known` is false when the log does not say what happened to some.
     """
 
     rows: Mapping[str, BitMap]
@@ -52,7 +52,9 @@ def rebase_rows(log: Log, read: Snapshot, newest: Snapshot, rows: Mapping[str, B
         walk.follow(commit)
     found = walk.finish(newest)
     lost = sum(map(len, rows.values())) - sum(map(len, found.values()))
-    return Rebased(found, lost)
+    # such a row may be back in a split from before a merge, under a number that nobody here knows
+    restored = any(c.info is not None and c.info.operation == Operation.RESTORE for c in commits)
+    return Rebased(found, lost, known=not (lost and restored))
 
 
 def _entries(snapshot: Snapshot, paths: Iterable[str]) -> list[AddFile]:
