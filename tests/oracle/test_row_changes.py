@@ -93,6 +93,7 @@ def test_answers_equal_a_plain_table_when_rows_changed(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.spark
 @settings(max_examples=200, **COMMON)
 @given(case=cases(5))
