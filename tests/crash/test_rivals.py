@@ -99,12 +99,16 @@ def test_killed_workers_cost_no_rows_and_double_none(table_path, seed):
     chance = random.Random(seed)
     job = spawn(table_path, seed, 6, "spark")
     told = ""
+    killed: set[int] = set()
     for _ in range(3):
         told += _listen(job, 1)
         _wait(job, chance.random() / 4)
-        for worker in python_workers(of_session(job.pid)):
+        workers = python_workers(of_session(job.pid))
+        killed |= workers
+        for worker in workers:
             os.kill(worker, signal.SIGKILL)
     told += job.communicate()[0]
+    assert killed, "no worker was there to be killed"
     check_history(table_path, said(told, "done"), said(told, "begin"))
     check_purge(table_path)
 

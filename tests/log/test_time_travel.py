@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 
 import pytest
-from tests.log.tables import HOUR, Table, add, paths
+from tests.log.tables import HOUR, SCHEMA, Table, add, paths
 
 from indextables.errors import InvalidError
-from indextables.log import DeletionVector, Operation, names
+from indextables.log import DeletionVector, Operation, Transaction, names, open_log
 from indextables.log import operations as change
 from indextables.log.history import parse_timestamp
 from indextables.log.retention import LogFiles, Policy, expired
+from indextables.storage import open_store
 
 
 @pytest.fixture
@@ -28,6 +30,19 @@ def table():
 def test_a_version_is_as_it_was_when_asked_for_by_number(table):
     for version in range(7):
         assert paths(table.reopen().snapshot(version)) == [f"f{n}" for n in range(1, version + 1)]
+
+
+def test_an_older_version_is_kept_until_its_file_is_another(tmp_path):
+    log = open_log(open_store(str(tmp_path)))
+    log.create(SCHEMA)
+    log.commit(Transaction(Operation.APPEND, 0, (add("f1"),)))
+    first = log.snapshot(0)
+    assert log.snapshot(0) is first
+    shutil.rmtree(tmp_path / names.FOLDER)
+    again = open_log(open_store(str(tmp_path)))
+    again.create(SCHEMA)
+    again.commit(Transaction(Operation.APPEND, 0, (add("f2"),)))
+    assert log.snapshot(0).metadata.id == again.snapshot(0).metadata.id != first.metadata.id
 
 
 @pytest.mark.parametrize(("offset", "version"), [(0, 0), (HOUR - 1, 0), (HOUR, 1), (99 * HOUR, 6)])

@@ -114,11 +114,8 @@ def test_a_file_that_vanishes_costs_no_rows(tmp_path):
     gone, empty, told = (tmp_path / name for name in ("gone", "empty", "told"))
     empty.write_text("")
     told.write_text("enough")
-    assert [len(list(while_wanted(file, iter(batches)))) for file in (gone, empty, told)] == [
-        3,
-        3,
-        1,
-    ]
+    found = [list(while_wanted(file, iter(batches))) for file in (gone, empty, told)]
+    assert found == [batches, batches, batches[:1]]
 
 
 def test_no_file_of_a_task_stays(spark, views):

@@ -21,6 +21,7 @@ from indextables.ops.handles import Orders, follow, orders
 from indextables.ops.process_stats import publish
 from indextables.ops.tasks import run_task
 from indextables.spark import warm
+from indextables.spark.read_task import named
 from indextables.spark.request import executors_of
 from indextables.spark.shipping import pickled, to_stream
 from indextables.sql.execute import execute
@@ -163,7 +164,8 @@ class CommandTask:
         """One batch with the result as JSON."""
         follow(self.orders)
         for batch in batches:
-            done = run_task(self.kind, json.loads(batch.column(0)[0].as_py()))
+            work, _ = named(batch)
+            done = run_task(self.kind, json.loads(work))
             result = pa.array([json.dumps(done).encode()], pa.binary())
             publish(self.orders.app, profiled=self.orders.profiled)
             yield pa.record_batch([result], names=[RESULT])
