@@ -92,7 +92,7 @@ $(VENV)/.ready: requirements-dev.txt pyproject.toml
 	touch $@
 
 $(NATIVE): $(RUST_SOURCES) $(VENV)/.ready
-	cd rust && PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo rustc --quiet --profile $(PROFILE) --lib --features python --crate-type cdylib
+	cd rust && PYO3_NO_PYTHON=1 cargo rustc --quiet --profile $(PROFILE) --lib --features python --crate-type cdylib
 	cp $(CARGO_TARGET_DIR)/$(subst dev,debug,$(PROFILE))/libindextables_engine.so $@.new
 	mv $@.new $@
 

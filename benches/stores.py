@@ -16,7 +16,7 @@ from tests.stores.tables import make_table
 import indextables
 from benches.report import Result
 from indextables.engine.cache import sync_cache
-from indextables.ops import handles
+from indextables.runtime import handles
 
 DELAY_SECONDS = 0.05
 FEW, MANY = 20, 100

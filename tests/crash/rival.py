@@ -15,9 +15,9 @@ from tests.crash.writer import SCHEMA
 from indextables.config.settings import resolve
 from indextables.log import open_log
 from indextables.model.types import render_schema
-from indextables.ops.save import Save, commit_save
-from indextables.ops.write import WriteSpec, write_batches
 from indextables.plan.fields import plan_fields
+from indextables.save.commit import Save, commit_save
+from indextables.save.splits import WriteSpec, write_batches
 from indextables.storage import open_store
 
 PATIENT = {

@@ -12,11 +12,11 @@ import pytest
 from tests.crash.writer import OPTIONS, expected, kind_of
 
 import indextables
+from indextables.commands.log_files import take_inventory
+from indextables.commands.purge import run_purge
+from indextables.commands.references import find_references
 from indextables.log import open_log
-from indextables.ops.log_files import take_inventory
-from indextables.ops.opened import open_table
-from indextables.ops.purge import run_purge
-from indextables.ops.references import find_references
+from indextables.read.table import open_table
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store
 

@@ -14,22 +14,22 @@ from typing import Any
 
 import pyarrow as pa
 
+from indextables.commands.merge_splits import MergeRequest, run_merge
+from indextables.commands.purge import run_purge
 from indextables.config.settings import resolve
 from indextables.engine.writer import SplitWriter
 from indextables.log import Operation, open_log
 from indextables.model.types import Atomic, Field, Struct, render_schema
-from indextables.ops.change_rows import positions
-from indextables.ops.commit_rows import RowChange, commit_rows
-from indextables.ops.condition import Condition
-from indextables.ops.merge_splits import MergeRequest, run_merge
-from indextables.ops.opened import open_table
-from indextables.ops.purge import run_purge
-from indextables.ops.read import DOC, PSEUDO, SPLIT, ReadSpec, read_table, sources_of
-from indextables.ops.save import Save, commit_save
-from indextables.ops.write import WriteSpec, sorted_by_partition, write_batches
 from indextables.plan.columns import describe_columns, file_mappings
 from indextables.plan.fields import plan_fields
 from indextables.plan.filters import plan_filters
+from indextables.read.rows import DOC, PSEUDO, SPLIT, ReadSpec, read_table, sources_of
+from indextables.read.table import open_table
+from indextables.rows.change_rows import positions
+from indextables.rows.commit_rows import RowChange, commit_rows
+from indextables.save.commit import Save, commit_save
+from indextables.save.condition import Condition
+from indextables.save.splits import WriteSpec, sorted_by_partition, write_batches
 from indextables.sql.local import LocalContext
 from indextables.sql.where import parse_where
 from indextables.storage import open_store

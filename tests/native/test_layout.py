@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 import indextables
+from indextables.commands.split_footer import read_footer
+from indextables.commands.split_schema import read_columns
 from indextables.log import open_log
 from indextables.log.protocol import LEAN_SPLITS
-from indextables.ops.split_footer import read_footer
-from indextables.ops.split_schema import read_columns
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store

@@ -11,8 +11,8 @@ import pytest
 
 import indextables
 from indextables.log import Operation
-from indextables.ops.change_rows import positions
-from indextables.ops.commit_rows import RowChange, commit_rows
+from indextables.rows.change_rows import positions
+from indextables.rows.commit_rows import RowChange, commit_rows
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
 

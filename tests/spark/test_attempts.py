@@ -13,14 +13,14 @@ import pytest
 from tests.crash.test_kill import check_purge, ids
 from tests.crash.writer import OPTIONS
 
+from indextables.commands.purge import plan_purge
 from indextables.config.settings import resolve
 from indextables.log import open_log
 from indextables.model.types import Atomic, Field, Struct
-from indextables.ops.opened import open_table
-from indextables.ops.purge import plan_purge
-from indextables.ops.save import Save, commit_save
-from indextables.ops.write import WrittenSplit
-from indextables.ops.write_spec import spec_of_write
+from indextables.read.table import open_table
+from indextables.save.commit import Save, commit_save
+from indextables.save.spec import spec_of_write
+from indextables.save.splits import WrittenSplit
 from indextables.spark.write_task import WriteTask
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store

@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from indextables import errors
-from indextables.ops.host_files import host_folder
+from indextables.runtime.host_files import host_folder
 from indextables.spark.failures import as_ours
 from indextables.spark.planner import PROTOCOL, dispatch
 

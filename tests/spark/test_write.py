@@ -249,7 +249,7 @@ def test_the_files_of_a_table_are_read_with_the_keys_of_the_session(
         seen.append(settings.get(storage.AWS_ACCESS_KEY))
         return open_store(path, settings)
 
-    monkeypatch.setattr("indextables.table.open_store", noted)
+    monkeypatch.setattr("indextables.api.table.open_store", noted)
     spark.conf.set(storage.AWS_ACCESS_KEY.full_key, "mine")
     try:
         assert IndexTable.forPath(spark, table_path).files().num_rows == 2

@@ -15,7 +15,7 @@ from tests.stores.tables import make_table
 import indextables
 from indextables.config.settings import resolve
 from indextables.engine.cache import cache_stats, clear_disk, clear_memory, disk_usage, sync_cache
-from indextables.ops import handles
+from indextables.runtime import handles
 from indextables.storage.caching import cache_options
 
 SPLITS = 6

@@ -22,8 +22,8 @@ from indextables.engine.split import Split
 from indextables.engine.store import open_store as open_native
 from indextables.errors import IndexTablesError, StorageError
 from indextables.log import open_log
-from indextables.ops.read import ReadSpec
-from indextables.ops.write import WriteSpec
+from indextables.read.rows import ReadSpec
+from indextables.save.splits import WriteSpec
 from indextables.spark.request import Request
 from indextables.storage import open_store
 

@@ -9,9 +9,9 @@ from tests.stores.tables import SCHEMA, make_table
 
 import indextables
 from indextables.engine.cache import clear_memory
-from indextables.ops import handles
-from indextables.ops.host_files import host_folder
-from indextables.ops.read import opened
+from indextables.read.rows import opened
+from indextables.runtime import handles
+from indextables.runtime.host_files import host_folder
 from indextables.spark import scan
 from indextables.spark.request import Request
 from indextables.sql.execute import execute

@@ -15,7 +15,7 @@ from indextables.engine.cache import clear_memory
 from indextables.engine.split import Split
 from indextables.engine.store import open_store as open_native
 from indextables.engine.writer import SplitWriter
-from indextables.ops import handles
+from indextables.runtime import handles
 from indextables.storage import open_store
 
 SPLITS, EACH = 100, 200

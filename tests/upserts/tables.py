@@ -10,17 +10,17 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from indextables.config.settings import resolve
+from indextables.index.hash_files import hashes_of
 from indextables.index.key_hash import hash_keys
 from indextables.log import Log, Snapshot
 from indextables.log.transaction import Operation
 from indextables.model.types import Atomic, Field, Struct, render_schema
-from indextables.ops.commit_rows import RowChange, commit_rows
-from indextables.ops.hash_indexes import hashes_of
-from indextables.ops.read import DOC, SPLIT, ReadSpec, read_table, sources_of
-from indextables.ops.save import Save, commit_save
-from indextables.ops.write import WriteSpec, write_batches
-from indextables.ops.write_spec import spec_of_write
 from indextables.plan.key_splits import buckets_of
+from indextables.read.rows import DOC, SPLIT, ReadSpec, read_table, sources_of
+from indextables.rows.commit_rows import RowChange, commit_rows
+from indextables.save.commit import Save, commit_save
+from indextables.save.spec import spec_of_write
+from indextables.save.splits import WriteSpec, write_batches
 
 SCHEMA = Struct(
     (

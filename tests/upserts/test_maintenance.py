@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.upserts.tables import KeyTable
 
+from indextables.commands.merge_splits import MergeRequest, run_merge
+from indextables.commands.repair import run_repair
+from indextables.commands.restore import run_restore
+from indextables.commands.truncate_time_travel import run_truncate
 from indextables.errors import InvalidError
 from indextables.log import open_log
 from indextables.log.protocol import DELETION_VECTORS, PRIMARY_KEY
-from indextables.ops.merge_splits import MergeRequest, run_merge
-from indextables.ops.opened import OpenTable
-from indextables.ops.repair import run_repair
-from indextables.ops.restore import run_restore
-from indextables.ops.truncate_time_travel import run_truncate
+from indextables.read.table import OpenTable
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store
 

@@ -7,8 +7,8 @@ from tests.upserts.tables import KeyTable
 
 from indextables.expr.predicate import parse_predicate
 from indextables.log import open_log
-from indextables.ops.key_pruning import prune_by_key
 from indextables.plan.key_splits import buckets_of
+from indextables.read.key_pruning import prune_by_key
 from indextables.storage import open_store
 
 INT = '"integer"'

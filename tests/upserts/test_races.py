@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from tests.upserts.tables import SCHEMA, KeyTable
 
+from indextables.commands.merge_splits import MergeRequest, run_merge
+from indextables.commands.restore import run_restore
 from indextables.errors import ConflictError
 from indextables.log import Operation, open_log
-from indextables.ops.merge_splits import MergeRequest, run_merge
-from indextables.ops.opened import OpenTable
-from indextables.ops.read import DOC, SPLIT
-from indextables.ops.restore import run_restore
-from indextables.ops.save import Save, commit_save
+from indextables.read.rows import DOC, SPLIT
+from indextables.read.table import OpenTable
+from indextables.save.commit import Save, commit_save
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store
 

@@ -24,6 +24,9 @@ from tests.upserts.model import Model
 from tests.upserts.tables import ARROW, KeyTable, Row, values
 from tests.upserts.test_upsert import draw_options
 
+from indextables.commands.merge_splits import MergeRequest, run_merge
+from indextables.commands.purge import run_purge
+from indextables.commands.restore import run_restore
 from indextables.config.settings import resolve
 from indextables.errors import (
     CommitUnknownError,
@@ -33,12 +36,9 @@ from indextables.errors import (
     TableNotFoundError,
 )
 from indextables.log import Log, Operation
-from indextables.ops.merge_splits import MergeRequest, run_merge
-from indextables.ops.opened import OpenTable
-from indextables.ops.purge import run_purge
-from indextables.ops.read import DOC, SPLIT
-from indextables.ops.restore import run_restore
-from indextables.ops.tasks import run_task
+from indextables.read.rows import DOC, SPLIT
+from indextables.read.table import OpenTable
+from indextables.runtime.tasks import run_task
 from indextables.storage import ObjectMeta
 
 # the world runs one thread at a time

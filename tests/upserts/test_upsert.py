@@ -10,10 +10,10 @@ from tests.upserts.model import Model
 from tests.upserts.tables import KeyTable
 
 import indextables
+from indextables.commands.purge import run_purge
 from indextables.log import open_log
-from indextables.ops.opened import OpenTable
-from indextables.ops.purge import run_purge
-from indextables.ops.write_table import run_write_table
+from indextables.read.table import OpenTable
+from indextables.save.table import run_write_table
 from indextables.sql.where import parse_where
 from indextables.storage import open_store
 

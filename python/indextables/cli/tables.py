@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import typer
 
+from indextables.api.local import open as open_table
 from indextables.cli.options import AsJson, Conf, TablePath, Timestamp, Version, Where, settings
 from indextables.cli.output import failures, show
-from indextables.local import open as open_table
 from indextables.sql import commands as c
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 from indextables.model.types import Struct, parse_schema
 
 JsonObject: TypeAlias = dict[str, Any]
+# the member of commitInfo that names changed rows: split path -> bitmap in an index file
+UPDATED_ROWS = "updatedRows"
 
 
 @dataclass(frozen=True)

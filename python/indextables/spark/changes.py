@@ -11,7 +11,9 @@ from indextables.config import stream as keys
 from indextables.errors import error
 from indextables.log.entries import from_adds
 from indextables.log.history import parse_timestamp
-from indextables.ops.changes import (
+from indextables.plan.queries import split_queries
+from indextables.plan.tasks import group_splits
+from indextables.read.changes import (
     COLUMNS,
     ChangedRows,
     ChangeSource,
@@ -20,10 +22,8 @@ from indextables.ops.changes import (
     last_version,
     read_changes,
 )
-from indextables.ops.opened import OpenTable
-from indextables.ops.read import ReadSpec
-from indextables.plan.queries import split_queries
-from indextables.plan.tasks import group_splits
+from indextables.read.rows import ReadSpec
+from indextables.read.table import OpenTable
 from indextables.spark.compat import acknowledge_at_once, settle
 from indextables.spark.filtering import filters_of
 from indextables.spark.read_task import named, while_wanted

@@ -16,10 +16,10 @@ import pyarrow as pa
 from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError
 from indextables.expr.predicate import parse_conjunction
-from indextables.ops.context import Executor
-from indextables.ops.handles import Orders, follow, orders
-from indextables.ops.process_stats import publish
-from indextables.ops.tasks import run_task
+from indextables.runtime.context import Executor
+from indextables.runtime.handles import Orders, follow, orders
+from indextables.runtime.process_stats import publish
+from indextables.runtime.tasks import run_task
 from indextables.spark import warm
 from indextables.spark.read_task import named
 from indextables.spark.request import executors_of

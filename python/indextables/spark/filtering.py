@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from indextables.config import read as keys
 from indextables.expr.predicate import parse_predicate
-from indextables.ops.described import query_check
 from indextables.plan.filters import FilterPlan, plan_filters
+from indextables.read.columns import query_check
 
 if TYPE_CHECKING:
-    from indextables.ops.opened import OpenTable
+    from indextables.read.table import OpenTable
     from indextables.spark.request import Request
 
 

@@ -13,7 +13,7 @@ import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from indextables.ops.host_files import host_folder
+from indextables.runtime.host_files import host_folder
 from indextables.spark.planner import serve
 
 if TYPE_CHECKING:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from indextables.commands.partition_choice import choose
+from indextables.commands.prewarm_notes import Note, noted_prewarm
 from indextables.config import cache as keys
-from indextables.ops.partition_choice import choose
-from indextables.ops.prewarm_notes import Note, noted_prewarm
-from indextables.ops.read import Parts, Source, sources_of
 from indextables.plan.prewarm import plan_parts
+from indextables.read.rows import Parts, Source, sources_of
 from indextables.sql.where import parse_where
 
 if TYPE_CHECKING:
-    from indextables.ops.opened import OpenTable
     from indextables.plan.scan import ScanPlan
+    from indextables.read.table import OpenTable
 
 
 def prewarmed_sources(table: OpenTable, scan: ScanPlan) -> list[Source]:

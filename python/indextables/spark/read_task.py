@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indextables.ops.handles import follow
-from indextables.ops.process_stats import Fetched, fetched, publish
-from indextables.ops.read import ReadSpec, Source, read_rows
+from indextables.read.rows import ReadSpec, Source, read_rows
+from indextables.runtime.handles import follow
+from indextables.runtime.process_stats import Fetched, fetched, publish
 from indextables.spark.compat import acknowledge_at_once, settle
 from indextables.spark.shipping import pickled
 

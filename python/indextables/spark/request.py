@@ -12,7 +12,7 @@ from typing import Any
 from indextables.config.settings import Settings, resolve
 from indextables.errors import error
 from indextables.model.types import Struct, parse_field
-from indextables.ops.context import Executor
+from indextables.runtime.context import Executor
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from pyroaring import BitMap
 from indextables.config import read as keys
 from indextables.expr.predicate import parse_predicate
 from indextables.log.transaction import Operation
-from indextables.ops.change_rows import OPERATIONS, joined, positions
-from indextables.ops.commit_rows import RowChange, commit_rows
-from indextables.ops.read import DOC, PSEUDO, SPLIT, read_table
-from indextables.ops.save import discard_staged
 from indextables.plan.filters import plan_filters
+from indextables.read.rows import DOC, PSEUDO, SPLIT, read_table
+from indextables.rows.change_rows import OPERATIONS, joined, positions
+from indextables.rows.commit_rows import RowChange, commit_rows
+from indextables.save.commit import discard_staged
 from indextables.spark import scan
 from indextables.spark.request import Request
 from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
-    from indextables.ops.write import WriteSpec, WrittenSplit
+    from indextables.save.splits import WriteSpec, WrittenSplit
 
 _ROW_ID = [
     {"name": name, "type": kind, "nullable": True, "metadata": {}}

@@ -14,20 +14,6 @@ import pyarrow as pa
 from indextables.config import read as keys
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate
-from indextables.ops import skipping_stats
-from indextables.ops.handles import follow, orders
-from indextables.ops.key_pruning import prune_by_key
-from indextables.ops.opened import OpenTable
-from indextables.ops.process_stats import fetched
-from indextables.ops.read import (
-    SNIPPET,
-    ReadSpec,
-    Source,
-    count_rows,
-    put_in_order,
-    read_table,
-    sort_keys,
-)
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.finals import CompletePlan, finish, plan_complete
 from indextables.plan.partials import partials_from_log
@@ -37,6 +23,20 @@ from indextables.plan.scan import ScanPlan, answers_itself
 from indextables.plan.search import plan_snippet
 from indextables.plan.tasks import group_splits
 from indextables.plan.topk import plan_top
+from indextables.read import skipping
+from indextables.read.key_pruning import prune_by_key
+from indextables.read.rows import (
+    SNIPPET,
+    ReadSpec,
+    Source,
+    count_rows,
+    put_in_order,
+    read_table,
+    sort_keys,
+)
+from indextables.read.table import OpenTable
+from indextables.runtime.handles import follow, orders
+from indextables.runtime.process_stats import fetched
 from indextables.spark import changes
 from indextables.spark.explain import describe_scan
 from indextables.spark.filtering import filters_of
@@ -294,7 +294,7 @@ def _make_scan(
     files, counters = prune_splits(files, pruning, snapshot.schema, names, table.columns)
     files = prune_by_key(files, pruning, snapshot, table.store, table.settings)
     counters = counters.narrowed_to(files.num_rows)
-    skipping_stats.record(counters)
+    skipping.record(counters)
     queries, query_of = split_queries(filters, files, table.columns)
     order, limit = body.get("order"), body.get("limit")
     return ScanPlan(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
-    from indextables.ops.write import WriteSpec
+    from indextables.save.splits import WriteSpec
     from indextables.spark.read_task import ReadTask
     from indextables.spark.request import Request
 
@@ -144,7 +144,7 @@ class PlainWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of a task."""
-        from indextables.ops.write import sorted_by_partition, write_batches
+        from indextables.save.splits import sorted_by_partition, write_batches
 
         splits = write_batches(self.spec, sorted_by_partition(self.spec, iterator))
         return _Message({"splits": [split.to_json() for split in splits]})

@@ -12,9 +12,9 @@ from indextables.errors import error
 from indextables.log.actions import AddFile, RemoveFile
 from indextables.log.entries import to_adds
 from indextables.log.history import parse_timestamp
-from indextables.ops.changes import changes_between, first_version, whole_table
-from indextables.ops.opened import OpenTable
-from indextables.ops.read import ReadSpec, Source
+from indextables.read.changes import changes_between, first_version, whole_table
+from indextables.read.rows import ReadSpec, Source
+from indextables.read.table import OpenTable
 from indextables.spark import changes
 from indextables.spark.read_task import pickled_reader
 from indextables.spark.warm import open_table

@@ -15,10 +15,10 @@ from indextables.expr.predicate import read_type
 from indextables.log.protocol import PRIMARY_KEY, raised
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Struct, render_schema
-from indextables.ops.save import add_column
 from indextables.plan.fields import plan_fields, remember_fields, remember_layout
 from indextables.plan.keys import check_same_key, plan_key, remember_key
 from indextables.plan.partitions import partition_arrays
+from indextables.save.commit import add_column
 from indextables.spark import changes
 from indextables.spark.shipping import to_stream
 from indextables.spark.warm import find_table, log_of, open_table

@@ -12,7 +12,7 @@ from indextables.config import storage as storage_keys
 from indextables.errors import TableNotFoundError
 from indextables.log import Log, Snapshot, open_log
 from indextables.log.history import parse_timestamp
-from indextables.ops.opened import OpenTable
+from indextables.read.table import OpenTable
 from indextables.storage import open_store
 from indextables.storage.address import parse_address
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from indextables.commands.after_write import maintain_after_write
 from indextables.config import write as keys
 from indextables.errors import StorageError, error
 from indextables.log.actions import Txn
 from indextables.model.types import Struct
-from indextables.ops.after_write import maintain_after_write
-from indextables.ops.condition import Condition
-from indextables.ops.opened import OpenTable
-from indextables.ops.save import Save, commit_save, plan_save
-from indextables.ops.write import WriteSpec, WrittenSplit
-from indextables.ops.write_spec import spec_of_write
 from indextables.plan.layout import plan_layout
+from indextables.read.table import OpenTable
+from indextables.save.commit import Save, commit_save, plan_save
+from indextables.save.condition import Condition
+from indextables.save.spec import spec_of_write
+from indextables.save.splits import WriteSpec, WrittenSplit
 from indextables.spark import rows
 from indextables.spark.filtering import filters_of
 from indextables.spark.request import Request

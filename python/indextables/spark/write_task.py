@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from indextables.ops.change_rows import split_delta
-from indextables.ops.write import WriteSpec, WrittenSplit, open_sink, write_batches
+from indextables.rows.change_rows import split_delta
+from indextables.save.splits import WriteSpec, WrittenSplit, open_sink, write_batches
 from indextables.spark.compat import acknowledge_at_once, settle
 from indextables.spark.shipping import pickled
 

@@ -6,36 +6,36 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from indextables.errors import IndexTablesError, TableNotFoundError, error
-from indextables.log.history import parse_timestamp
-from indextables.ops import caches, skipping_stats
-from indextables.ops.checkpoint import run_checkpoint
-from indextables.ops.component_sizes import run_component_sizes
-from indextables.ops.describe_detail import run_describe_detail
-from indextables.ops.describe_history import run_describe_history
-from indextables.ops.describe_state import run_describe_state
-from indextables.ops.describe_transaction_log import run_describe_transaction_log
-from indextables.ops.drop_partitions import run_drop_partitions
-from indextables.ops.environment import run_describe_environment
-from indextables.ops.invalidate import run_invalidate
-from indextables.ops.merge_jobs import run_describe_merge_jobs
-from indextables.ops.merge_splits import MergeRequest, run_merge
-from indextables.ops.opened import OpenTable, Row, open_table
-from indextables.ops.prewarm import (
+from indextables.commands import caches, skipping_stats
+from indextables.commands.checkpoint import run_checkpoint
+from indextables.commands.component_sizes import run_component_sizes
+from indextables.commands.describe_detail import run_describe_detail
+from indextables.commands.describe_history import run_describe_history
+from indextables.commands.describe_state import run_describe_state
+from indextables.commands.describe_transaction_log import run_describe_transaction_log
+from indextables.commands.drop_partitions import run_drop_partitions
+from indextables.commands.environment import run_describe_environment
+from indextables.commands.invalidate import run_invalidate
+from indextables.commands.merge_jobs import run_describe_merge_jobs
+from indextables.commands.merge_splits import MergeRequest, run_merge
+from indextables.commands.prewarm import (
     PrewarmRequest,
     run_describe_prewarm_jobs,
     run_prewarm,
     run_wait_for_prewarm,
 )
-from indextables.ops.purge import run_purge
-from indextables.ops.repair import run_repair
-from indextables.ops.restore import run_restore
-from indextables.ops.table_roots import (
+from indextables.commands.purge import run_purge
+from indextables.commands.repair import run_repair
+from indextables.commands.restore import run_restore
+from indextables.commands.table_roots import (
     run_describe_table_roots,
     run_set_table_root,
     run_unset_table_root,
 )
-from indextables.ops.truncate_time_travel import run_truncate
+from indextables.commands.truncate_time_travel import run_truncate
+from indextables.errors import IndexTablesError, TableNotFoundError, error
+from indextables.log.history import parse_timestamp
+from indextables.read.table import OpenTable, Row, open_table
 from indextables.sql import cache_commands as cache
 from indextables.sql import commands as c
 from indextables.sql import companion_commands as companion
@@ -46,7 +46,7 @@ from indextables.sql.render import render
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from indextables.ops.context import Context
+    from indextables.runtime.context import Context
     from indextables.sql.target import Target
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from indextables.config.settings import Settings, resolve
 from indextables.log import Log, open_log
-from indextables.ops.context import Executor
-from indextables.ops.tasks import run_task
+from indextables.runtime.context import Executor
+from indextables.runtime.tasks import run_task
 from indextables.sql.where import parse_where
 from indextables.storage import open_store
 

@@ -1,0 +1,1 @@
+"""What users import: tables through Spark, and tables in plain Python."""

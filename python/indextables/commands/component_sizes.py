@@ -1,0 +1,34 @@
+"""DESCRIBE COMPONENT SIZES: what takes the room within splits."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from indextables.commands.partition_choice import choose, parse_choice
+from indextables.engine.split import Split
+from indextables.log import entries
+from indextables.runtime.handles import native_store
+
+if TYPE_CHECKING:
+    from indextables.log import AddFile
+    from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+
+
+def run_component_sizes(table: OpenTable, where: str | None, context: Context) -> list[Row]:
+    """One row per component of every split, of the chosen partitions or all."""
+    files = table.snapshot.files()
+    if where is not None:
+        predicate = parse_choice(where, table.snapshot, context)
+        files = choose(files, predicate, table.snapshot, where)
+    return [row for add in entries.to_adds(files) for row in _rows(table, add)]
+
+
+def _rows(table: OpenTable, add: AddFile) -> list[Row]:
+    values = json.dumps(dict(add.partition_values)) if add.partition_values else None
+    head: Row = {"split_path": add.path, "partition_values": values}
+    start, end = add.footer_start_offset, add.footer_end_offset
+    footer = (start, end) if start is not None and end is not None else None
+    split = Split(native_store(*table.store.native()), add.path, footer)
+    return [head | component for component in split.describe()["components"]]

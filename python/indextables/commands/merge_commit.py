@@ -1,0 +1,203 @@
+"""The commit of a batch of merges: what is still valid goes in, at once or not at all."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from indextables.config import log as keys
+from indextables.errors import ConflictError, StorageError
+from indextables.log import AddFile, SkipFile, entries, operations
+from indextables.log.operations import touched
+from indextables.plan.merge import fold_statistics
+from indextables.plan.orphans import HOUR_MS
+from indextables.save.splits import features_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from indextables.log import Snapshot, Transaction
+    from indextables.read.table import OpenTable
+
+_log = logging.getLogger("indextables.merge")
+_ATTEMPTS = 5
+_FEWEST = 2
+
+
+@dataclass(frozen=True)
+class MergedGroup:
+    """A group and what its task answered: `info` of the merged split, or an `error`."""
+
+    partition_values: Mapping[str, str]
+    paths: tuple[str, ...]
+    output: str
+    result: Mapping[str, Any]
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Sources that could not be read, and why."""
+        return dict(self.result.get("skipped", {}))
+
+    @property
+    def merged(self) -> tuple[str, ...]:
+        """Sources whose rows are in the merged split."""
+        if "info" not in self.result:
+            return ()
+        gone = self.skipped
+        return tuple(path for path in self.paths if path not in gone)
+
+
+def commit_batch(
+    table: OpenTable, read_version: int, groups: Sequence[MergedGroup]
+) -> dict[str, Any]:
+    """Commit a batch; groups whose sources changed since they were read are left out.
+
+    The answer is JSON: counts, problems, and the splits a later pass should not try again.
+    """
+    before = table.log.snapshot(read_version)
+    useful = [group for group in groups if _is_useful(group, before)]
+    kept, read = useful, before
+    skips = _skips(table, before, groups)
+    for _ in range(_ATTEMPTS):
+        if not kept and not skips:
+            break
+        try:
+            table.log.commit(_transaction(table, read, before, kept, skips))
+        except ConflictError as conflict:
+            _log.info("merge of `%s` redone: %s", table.path, conflict)
+            read = table.log.snapshot()
+            kept = [group for group in kept if _is_valid(group, before, read)]
+        else:
+            break
+    else:
+        kept = []
+    _discard(table, [group for group in groups if group not in kept])
+    return _outcome(before, groups, kept, len(useful) - len(kept))
+
+
+def _transaction(
+    table: OpenTable,
+    read: Snapshot,
+    before: Snapshot,
+    kept: Sequence[MergedGroup],
+    skips: Sequence[SkipFile],
+) -> Transaction:
+    """The sources are those that were merged; what is read is where they were found unchanged."""
+    if not kept:
+        return operations.note_skips(read, skips)
+    return operations.merge_splits(
+        read,
+        [path for group in kept for path in group.merged],
+        [_merged_file(group, before, table.now_ms()) for group in kept],
+        skips,
+        # what was joined in which order: a delete that comes later finds its rows by it
+        parameters={"sources": {group.output: list(group.merged) for group in kept}},
+        metrics={"groups": len(kept), "sources": sum(len(group.merged) for group in kept)},
+        features=features_of(table.settings),
+    )
+
+
+def _is_useful(group: MergedGroup, before: Snapshot) -> bool:
+    if len(group.merged) >= _FEWEST:
+        return True
+    vectors = touched(before, list(group.merged))["deletionVector"]
+    return bool(len(vectors) > vectors.null_count)
+
+
+def _is_valid(group: MergedGroup, before: Snapshot, newest: Snapshot) -> bool:
+    """Whether every source is still live and lost no more rows."""
+    then = _vectors(before, group.merged)
+    return then == _vectors(newest, group.merged)
+
+
+def _vectors(snapshot: Snapshot, paths: Sequence[str]) -> dict[str, Any]:
+    rows = touched(snapshot, list(paths))
+    return dict(zip(rows["path"].to_pylist(), rows["deletionVector"].to_pylist(), strict=True))
+
+
+def _merged_file(group: MergedGroup, before: Snapshot, now: int) -> AddFile:
+    info = group.result["info"]
+    sources = touched(before, list(group.merged))
+    low, high = fold_statistics(sources, before.schema, before.schema.names)
+    tags = entries.to_adds(sources.slice(0, 1))[0].split_tags
+    merges = max(value or 0 for value in sources["numMergeOps"].to_pylist()) + 1
+    return AddFile(
+        path=group.output,
+        partition_values=dict(group.partition_values),
+        size=info["size"],
+        modification_time=now,
+        min_values=low or None,
+        max_values=high or None,
+        num_records=info["num_records"],
+        footer_start_offset=info["footer_start"],
+        footer_end_offset=info["footer_end"],
+        has_footer_offsets=True,
+        delete_opstamp=0,
+        split_tags=tags,
+        num_merge_ops=merges,
+        doc_mapping_json=json.dumps(info["doc_mapping"], separators=(",", ":"), ensure_ascii=False),
+        uncompressed_size_bytes=info["uncompressed_size"],
+    )
+
+
+def _skips(table: OpenTable, before: Snapshot, groups: Sequence[MergedGroup]) -> list[SkipFile]:
+    """Sources that could not be read stay live and are left alone for a while."""
+    now = table.now_ms()
+    if not table.settings.get(keys.TRACK_SKIPPED):
+        return []
+    wait = int(table.settings.get(keys.SKIP_COOLDOWN_HOURS) * HOUR_MS)
+    found = []
+    for group in groups:
+        for path, reason in group.skipped.items():
+            last = before.change.skips.get(path)
+            found.append(
+                SkipFile(
+                    path=path,
+                    skip_timestamp=now,
+                    reason=reason,
+                    operation="merge",
+                    retry_after=now + wait,
+                    skip_count=1 + (last.skip_count if last is not None else 0),
+                    partition_values=dict(group.partition_values),
+                )
+            )
+    return found
+
+
+def _discard(table: OpenTable, groups: Sequence[MergedGroup]) -> None:
+    """Delete merged splits that nobody will refer to; PURGE finds what is left."""
+    for group in groups:
+        if "info" in group.result:
+            try:
+                table.store.delete([group.output])
+            except StorageError as failure:
+                _log.warning("could not delete `%s`: %s", group.output, failure)
+
+
+def _outcome(
+    before: Snapshot,
+    groups: Sequence[MergedGroup],
+    kept: Sequence[MergedGroup],
+    changed: int,
+) -> dict[str, Any]:
+    errors = [group.result["error"] for group in groups if "error" in group.result]
+    problems = [f"{path}: {why}" for group in groups for path, why in group.skipped.items()]
+    if changed:
+        problems.append(f"{changed} groups changed while they were merged and were left alone")
+    merged = [path for group in kept for path in group.merged]
+    # what failed or changed is not tried again by this command
+    again = [path for group in groups if group not in kept for path in group.paths]
+    again += [path for group in groups for path in group.skipped]
+    return {
+        "groups": len(kept),
+        "files": len(merged),
+        "bytes_before": pc.sum(touched(before, merged)["size"]).as_py() or 0,
+        "bytes_after": sum(group.result["info"]["size"] for group in kept),
+        "problems": errors + problems,
+        "errors": errors,
+        "left_alone": again,
+    }

@@ -1,0 +1,277 @@
+"""MERGE SPLITS: join small splits into large ones, batch by batch, one commit each.
+
+    plan groups ──> merge them (tasks) ──> commit what is still valid ──> plan again
+                                                                          until nothing is left
+
+A group whose sources changed meanwhile (deleted rows, overwritten) is not committed: its merged
+split is thrown away, and a later command plans it anew from what is there then. So no delete is
+ever lost.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from indextables.commands.lower_protocol import lower_protocol
+from indextables.commands.merge_commit import MergedGroup, commit_batch
+from indextables.commands.merge_jobs import MergeJob, start_job
+from indextables.commands.partition_choice import choose, parse_choice
+from indextables.config import indexing
+from indextables.config import log as log_keys
+from indextables.config import maintenance as keys
+from indextables.errors import IndexTablesError, TableNotFoundError, error
+from indextables.index.vectors import load_deletions
+from indextables.log import entries
+from indextables.log.operations import touched
+from indextables.log.partitions import split_path
+from indextables.model.types import Struct, render_schema
+from indextables.plan.fields import plan_fields
+from indextables.plan.merge import MergeGroup, MergeLimits, plan_merge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from indextables.config.settings import Settings
+    from indextables.log import AddFile, Snapshot
+    from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+
+DEFAULT_TARGET_BYTES = 5 << 30
+
+
+@dataclass(frozen=True)
+class MergeRequest:
+    """The clauses of the command; what is None follows the settings."""
+
+    where: str | None = None
+    target_bytes: int | None = None
+    max_groups: int | None = None
+    max_sources: int | None = None
+    precommit: bool = False
+
+
+@dataclass
+class _Totals:
+    batches: int = 0
+    successful: int = 0
+    failed: int = 0
+    generations: int = 0
+    groups: int = 0
+    files: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    problems: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+def run_merge(
+    open_table: Callable[[], OpenTable], request: MergeRequest, context: Context
+) -> list[Row]:
+    """Merge until nothing more is worth it."""
+    if request.precommit:
+        pending = _metrics("pending", _Totals(), "Functionality pending implementation")
+        return [{"table_path": "PRE-COMMIT MERGE", "metrics": pending}]
+    try:
+        table = open_table()
+    except TableNotFoundError as missing:
+        metrics = _metrics("error", _Totals(), "Table or path does not exist")
+        return [{"table_path": missing.context.get("path"), "metrics": metrics}]
+    if not table.snapshot.num_files:
+        return [_row(table, _metrics("no_action", _Totals(), "Table is empty"))]
+    job = start_job(table.path)
+    try:
+        totals = _merge_all(table, request, context, job)
+    except IndexTablesError as failure:
+        job.end(str(failure))
+        raise
+    job.end()
+    if not totals.batches:
+        nothing = _metrics("no_action", totals, "All splits are already optimal size")
+        return [_row(table, nothing)]
+    context.step(lambda: lower_protocol(table))
+    return [_row(table, _metrics(_status(totals), totals, _message(totals)))]
+
+
+def _merge_all(table: OpenTable, request: MergeRequest, context: Context, job: MergeJob) -> _Totals:
+    limits = _limits(table.settings, request)
+    predicate = None
+    if request.where is not None:
+        predicate = parse_choice(request.where, table.snapshot, context)
+    totals = _Totals()
+    left_alone: set[str] = set()
+    for _ in range(table.settings.get(keys.MERGE_MAX_PASSES)):
+
+        def plan() -> dict[str, Any]:
+            newest = table.log.snapshot()
+            files = newest.files()
+            if predicate is not None:
+                files = choose(files, predicate, newest, request.where or "")
+            return _plan_pass(table, newest, files, limits, left_alone)
+
+        planned = context.step(plan)
+        if not planned["groups"]:
+            break
+        totals.generations += 1
+        for outcome in _run_pass(table, planned, context, job):
+            _count(totals, outcome)
+            left_alone.update(outcome["left_alone"])
+        if request.max_groups is not None:
+            break
+    if totals.errors and not totals.successful:
+        raise error("MERGE_FAILED", path=table.path, problem=totals.errors[0])
+    return totals
+
+
+def _limits(settings: Settings, request: MergeRequest) -> MergeLimits:
+    return MergeLimits(
+        request.target_bytes or DEFAULT_TARGET_BYTES,
+        settings.get(keys.MERGE_SKIP_THRESHOLD),
+        request.max_sources or settings.get(keys.MERGE_MAX_SOURCES),
+        request.max_groups,
+    )
+
+
+def _plan_pass(
+    table: OpenTable, newest: Snapshot, files: pa.Table, limits: MergeLimits, left_alone: set[str]
+) -> dict[str, Any]:
+    """The groups of one pass as JSON; the names of the results are chosen here, once."""
+    skipped = {*left_alone}
+    if table.settings.get(log_keys.TRACK_SKIPPED):
+        skipped |= {*newest.skips(table.now_ms())}
+    groups = plan_merge(files, limits, skipped)
+    return {
+        "version": newest.version,
+        "groups": [_planned(group, newest.partition_columns) for group in groups],
+    }
+
+
+def _planned(group: MergeGroup, columns: tuple[str, ...]) -> dict[str, Any]:
+    values = dict(group.partition_values)
+    return {
+        "partition_values": values,
+        "paths": list(group.paths),
+        "output": split_path(columns, values, str(uuid.uuid4())),
+    }
+
+
+def _run_pass(
+    table: OpenTable, planned: Mapping[str, Any], context: Context, job: MergeJob
+) -> Iterator[dict[str, Any]]:
+    """Merge and commit the groups of a pass, batch by batch."""
+    size = table.settings.get(keys.MERGE_BATCH_SIZE) or os.cpu_count() or 1
+    groups = planned["groups"]
+    batches = [groups[start : start + size] for start in range(0, len(groups), size)]
+    job.total_groups += len(groups)
+    job.total_batches += len(batches)
+    for batch in batches:
+        yield _run_batch(table, planned["version"], batch, context)
+        job.completed_groups += len(batch)
+        job.completed_batches += 1
+
+
+def _run_batch(
+    table: OpenTable, version: int, batch: Sequence[Mapping[str, Any]], context: Context
+) -> dict[str, Any]:
+    read = table.log.snapshot(version)
+    results = context.tasks("merge", [_payload(table, group, read) for group in batch])
+    merged = [
+        MergedGroup(group["partition_values"], tuple(group["paths"]), group["output"], result)
+        for group, result in zip(batch, results, strict=True)
+    ]
+    return context.step(lambda: commit_batch(table, version, merged))
+
+
+def _input(table: OpenTable, add: AddFile) -> dict[str, Any]:
+    vector, start, end = add.deletion_vector, add.footer_start_offset, add.footer_end_offset
+    deleted = None
+    if vector is not None:
+        deleted = base64.b64encode(load_deletions(table.store, vector).serialize()).decode()
+    footer = [start, end] if start is not None and end is not None else None
+    return {"path": add.path, "footer": footer, "deleted": deleted}
+
+
+def _payload(table: OpenTable, group: Mapping[str, Any], read: Snapshot) -> dict[str, Any]:
+    """All a task needs; deletions travel with it, because tasks know no log."""
+    by_path = {add.path: add for add in entries.to_adds(touched(read, group["paths"]))}
+    inputs = [_input(table, by_path[path]) for path in group["paths"]]
+    url, store_options = table.store.native()
+    return {
+        "url": url,
+        "store_options": store_options,
+        "inputs": inputs,
+        "output": group["output"],
+        "schema": render_schema(_inside(read)),
+        "fields": plan_fields(
+            read.schema, table.settings, read.partition_columns, read.metadata.configuration
+        ),
+        "options": _engine_options(table.settings),
+    }
+
+
+def _inside(read: Snapshot) -> Struct:
+    """The columns that are in splits."""
+    fields = read.schema.fields
+    return Struct(tuple(f for f in fields if f.name not in read.partition_columns))
+
+
+def _engine_options(settings: Settings) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "layout": settings.get(indexing.LAYOUT),
+        "heap_bytes": settings.get(keys.MERGE_HEAP_BYTES),
+    }
+    temp = settings.get(keys.MERGE_TEMP_DIRECTORY)
+    return options | ({"temp_dir": temp} if temp else {})
+
+
+def _count(totals: _Totals, outcome: Mapping[str, Any]) -> None:
+    totals.batches += 1
+    totals.groups += outcome["groups"]
+    totals.files += outcome["files"]
+    totals.bytes_before += outcome["bytes_before"]
+    totals.bytes_after += outcome["bytes_after"]
+    totals.problems += outcome["problems"]
+    totals.errors += outcome["errors"]
+    if outcome["groups"]:
+        totals.successful += 1
+    else:
+        totals.failed += 1
+
+
+def _status(totals: _Totals) -> str:
+    return "partial_success" if totals.failed or totals.problems else "success"
+
+
+def _message(totals: _Totals) -> str:
+    text = (
+        f"batches: {totals.batches}, successful: {totals.successful}, "
+        f"failed: {totals.failed}, merge_generations: {totals.generations}"
+    )
+    return f"{text}; {totals.problems[0]}" if totals.problems else text
+
+
+def _metrics(status: str, totals: _Totals, message: str) -> Row:
+    return {
+        "status": status,
+        "merged_files": totals.files,
+        "merge_groups": totals.groups,
+        "original_size_bytes": totals.bytes_before,
+        "merged_size_bytes": totals.bytes_after,
+        "message": message,
+    }
+
+
+def _row(table: OpenTable, metrics: Row) -> Row:
+    settings = table.settings
+    return {
+        "table_path": table.path,
+        "metrics": metrics,
+        "temp_directory_path": settings.get(keys.MERGE_TEMP_DIRECTORY) or tempfile.gettempdir(),
+        "heap_size_bytes": settings.get(keys.MERGE_HEAP_BYTES),
+    }

@@ -1,0 +1,247 @@
+"""PREWARM: loading index parts before they are asked for, each split on its home machine."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from indextables.commands.partition_choice import choose, parse_choice
+from indextables.commands.prewarm_notes import Note, note_prewarm
+from indextables.config import cache as keys
+from indextables.plan.prewarm import Parts, assign_hosts, cut, plan_parts
+from indextables.runtime.hosts import DRIVER, ask_every_host, executor_hosts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context, Executor
+
+_DEFAULT_PARALLELISM = 2
+_DEFAULT_TIMEOUT = 3600
+
+
+@dataclass(frozen=True)
+class PrewarmRequest:
+    """The clauses of the command; what is left out comes from the settings."""
+
+    segments: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    parallelism: int | None = None
+    where: str | None = None
+    asynchronous: bool = False
+
+
+@dataclass(frozen=True)
+class _Home:
+    """A machine and the splits it is to hold."""
+
+    executor: Executor
+    splits: list[dict[str, Any]]
+
+
+def run_prewarm(table: OpenTable, request: PrewarmRequest, context: Context) -> list[Row]:
+    """Load the splits of the chosen partitions, or all; one row per machine."""
+    parts = plan_parts(
+        request.segments or table.settings.get(keys.PREWARM_SEGMENTS),
+        request.fields or table.settings.get(keys.PREWARM_FIELDS),
+        [field.name for field in table.snapshot.schema.fields],
+        fail_on_missing=table.settings.get(keys.PREWARM_FAIL_ON_MISSING),
+    )
+    where = request.where or table.settings.get(keys.PREWARM_PARTITION_FILTER)
+    homes = _homes(_splits(table, where, context), context)
+    if table.settings.get(keys.PREWARM_CATCH_UP):
+        note_prewarm(table.path, Note(parts.segments, parts.fields, where))
+    common = {
+        "url": table.store.native()[0],
+        "store_options": table.store.native()[1],
+        "segments": list(parts.in_splits),
+        "fields": list(parts.fields),
+        "parallelism": request.parallelism or _DEFAULT_PARALLELISM,
+    }
+    if request.asynchronous:
+        return _start_jobs(table, homes, parts, common, context)
+    return _load(table, homes, parts, common, context)
+
+
+def _splits(table: OpenTable, where: str, context: Context) -> list[dict[str, Any]]:
+    files = table.snapshot.files()
+    if where:
+        predicate = parse_choice(where, table.snapshot, context)
+        files = choose(files, predicate, table.snapshot, where)
+    wanted = files.select(["path", "footerStartOffset", "footerEndOffset"]).to_pylist()
+    return [
+        {"path": path, "footer": None if start is None or end is None else [start, end]}
+        for path, start, end in (row.values() for row in wanted)
+    ]
+
+
+def _homes(splits: Sequence[dict[str, Any]], context: Context) -> list[_Home]:
+    hosts = executor_hosts(context) or context.executors()
+    by_host = {executor.host: executor for executor in hosts}
+    homes = assign_hosts([split["path"] for split in splits], list(by_host))
+    return [
+        _Home(executor, [splits[i] for i in homes.get(host, [])])
+        for host, executor in by_host.items()
+    ]
+
+
+def _load(
+    table: OpenTable,
+    homes: Sequence[_Home],
+    parts: Parts,
+    common: dict[str, Any],
+    context: Context,
+) -> list[Row]:
+    started = context.step(time.time)
+    size = max(common["parallelism"], table.settings.get(keys.PREWARM_SPLITS_PER_TASK))
+    waiting = [(home, group) for home in homes for group in cut(home.splits, size)]
+    results: dict[str, list[tuple[str, dict[str, Any]]]] = {
+        home.executor.host: [] for home in homes
+    }
+    retries = 0
+    while waiting:
+        payloads = [common | {"splits": group} for _, group in waiting]
+        places = [home.executor.location for home, _ in waiting]
+        done = context.tasks("prewarm", payloads, places)
+        last = retries >= table.settings.get(keys.PREWARM_MAX_RETRIES)
+        again = []
+        for (home, group), answer in zip(waiting, done, strict=True):
+            failed = {s["path"] for s in answer["splits"] if "error" in s and not s["lasting"]}
+            final = [s for s in answer["splits"] if last or s["path"] not in failed]
+            results[home.executor.host] += [(answer["host"], split) for split in final]
+            rest = [split for split in group if split["path"] in failed]
+            if rest and not last:
+                again.append((home, rest))
+        waiting = again
+        retries += bool(again)
+    elapsed = int((time.time() - started) * 1000)
+    return [_row(home, parts, elapsed, results[home.executor.host], retries) for home in homes]
+
+
+def _row(
+    home: _Home,
+    parts: Parts,
+    elapsed: int,
+    results: Sequence[tuple[str, dict[str, Any]]],
+    retries: int,
+) -> Row:
+    failed = [split for _, split in results if "error" in split]
+    done = [host for host, split in results if "error" not in split]
+    # in local mode the driver's name for itself differs from the machine's
+    at_home = len(done) if home.executor.id == DRIVER else done.count(home.executor.host)
+    if not results:
+        status = "no_splits"
+    elif not failed:
+        status = "success"
+    else:
+        status = "partial" if done else f"error: {failed[0]['error']}"
+    return _head(home, parts) | {
+        "locality_hits": at_home,
+        "locality_misses": len(done) - at_home,
+        "splits_prewarmed": len(done),
+        "duration_ms": elapsed,
+        "status": status,
+        "retries": retries,
+        "failed_splits_by_host": f"{home.executor.host}: {len(failed)}" if failed else None,
+        "async_mode": False,
+    }
+
+
+def _head(home: _Home, parts: Parts) -> Row:
+    return {
+        "host": home.executor.host,
+        "assigned_host": home.executor.host,
+        "segments": ",".join(parts.segments),
+        "fields": ",".join(parts.fields) or "all",
+        "skipped_fields": ",".join(parts.skipped) or None,
+    }
+
+
+def _start_jobs(
+    table: OpenTable,
+    homes: Sequence[_Home],
+    parts: Parts,
+    common: dict[str, Any],
+    context: Context,
+) -> list[Row]:
+    job_id = context.step(lambda: str(uuid.uuid4()))
+    payloads = [
+        _about(context)
+        | {
+            "job_id": job_id,
+            "table_path": table.path,
+            "max_concurrent": table.settings.get(keys.PREWARM_MAX_CONCURRENT),
+            "work": common | {"splits": home.splits},
+        }
+        for home in homes
+    ]
+    started = context.tasks("start_prewarm", payloads, [home.executor.location for home in homes])
+    return [
+        _head(home, parts)
+        | {
+            "locality_hits": 0,
+            "locality_misses": 0,
+            "splits_prewarmed": 0,
+            "duration_ms": 0,
+            "status": answer["status"],
+            "retries": 0,
+            "job_id": job_id if answer["status"] == "job_started" else None,
+            "async_mode": True,
+        }
+        for home, answer in zip(homes, started, strict=True)
+    ]
+
+
+def _about(context: Context) -> dict[str, Any]:
+    retention = context.settings({}).get(keys.PREWARM_JOB_RETENTION_MS)
+    return {"app": context.app(), "retention_ms": retention}
+
+
+def run_describe_prewarm_jobs(context: Context) -> list[Row]:
+    """The background jobs of every machine."""
+    return [
+        _job(answer.executor_id, answer.host, job)
+        | {
+            "completed_splits": job["completed_splits"],
+            "progress_pct": 100.0 * job["completed_splits"] / max(job["total_splits"], 1),
+        }
+        for answer in ask_every_host(context, "prewarm_jobs", _about(context))
+        for job in answer.result["jobs"]
+    ]
+
+
+def run_wait_for_prewarm(
+    job_id: str | None, path: str | None, timeout: int | None, context: Context
+) -> list[Row]:
+    """Wait for background jobs: one, those of a table, or all."""
+    wanted = {"job_id": job_id, "table_path": path, "timeout": timeout or _DEFAULT_TIMEOUT}
+    found = [
+        _job(answer.executor_id, answer.host, job)
+        | {
+            "status": "TIMEOUT (was: RUNNING)" if job["status"] == "RUNNING" else job["status"],
+            "splits_prewarmed": job["completed_splits"] - job["failed_splits"],
+        }
+        for answer in ask_every_host(context, "wait_prewarm", _about(context) | wanted)
+        for job in answer.result["jobs"]
+    ]
+    if found or (job_id is None and path is None):
+        return found
+    missing = {"executor_id": DRIVER, "job_id": job_id, "table_path": path, "status": "not_found"}
+    return [missing | {"total_splits": 0, "splits_prewarmed": 0, "duration_ms": 0}]
+
+
+def _job(executor_id: str, host: str, job: dict[str, Any]) -> Row:
+    until = job["ended_ms"] or int(time.time() * 1000)
+    return {
+        "executor_id": executor_id,
+        "host": host,
+        "job_id": job["job_id"],
+        "table_path": job["table_path"],
+        "status": job["status"],
+        "total_splits": job["total_splits"],
+        "duration_ms": until - job["started_ms"],
+        "error_message": job["error_message"],
+    }

@@ -1,0 +1,144 @@
+"""PURGE: delete what no version refers to any more.
+
+The data is listed first and the log read after it, so that whatever was committed before the
+listing counts as referred to; what a running writer has not committed yet is protected by its age.
+The log's own old files go before the data they refer to: a crash in between leaves orphans, never a
+version that names a deleted file.
+"""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from indextables.commands.log_files import take_inventory
+from indextables.commands.references import find_references
+from indextables.config import log as log_keys
+from indextables.config import maintenance as keys
+from indextables.errors import StorageError, error
+from indextables.log.retention import Policy
+from indextables.plan.orphans import HOUR_MS, StoredFile, plan_orphans
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from indextables.config.settings import Settings
+    from indextables.log.cleaning import Cleaned
+    from indextables.read.table import OpenTable, Row
+
+_log = logging.getLogger("indextables.purge")
+
+
+@dataclass(frozen=True)
+class PurgePlan:
+    """What goes: files of the log, and orphans among the data."""
+
+    policy: Policy
+    log: Cleaned
+    orphans: tuple[StoredFile, ...]
+    orphans_found: int
+
+
+def run_purge(
+    table: OpenTable,
+    *,
+    older_than_hours: float | None = None,
+    log_hours: float | None = None,
+    dry_run: bool = False,
+) -> list[Row]:
+    """Delete orphaned splits and index files, and what of the log has outlived its retention."""
+    started = table.now_ms()
+    hours = _retention_hours(table.settings, older_than_hours)
+    plan = plan_purge(table, hours, log_hours, started)
+    for orphan in plan.orphans:
+        _log.info("%s `%s`", "would delete" if dry_run else "deleting", orphan.path)
+    failed: list[str] = []
+    if not dry_run:
+        table.log.clean(plan.policy)
+        failed = _delete(table, [orphan.path for orphan in plan.orphans])
+    return [_row(table, plan, hours, failed, started, dry_run=dry_run)]
+
+
+def plan_purge(table: OpenTable, hours: float, log_hours: float | None, now_ms: int) -> PurgePlan:
+    """Look at the whole table and decide; nothing is changed."""
+    inventory = take_inventory(table.log)
+    policy = _policy(table.settings, log_hours)
+    cleaned = table.log.clean(policy, dry_run=True)
+    left = inventory.without(cleaned.paths)
+    referenced = find_references(table.log, sorted(left.versions), sorted(left.bases))
+    limit = table.settings.get(keys.PURGE_MAX_FILES)
+    too_old = now_ms - hours * HOUR_MS
+    orphans, count = plan_orphans(inventory.data, referenced, too_old, limit)
+    return PurgePlan(policy, cleaned, orphans, count)
+
+
+def _retention_hours(settings: Settings, asked: float | None) -> float:
+    hours = settings.get(keys.PURGE_RETENTION_HOURS) if asked is None else asked
+    least = settings.get(keys.PURGE_MIN_RETENTION_HOURS)
+    if settings.get(keys.PURGE_CHECK_RETENTION) and hours < least:
+        raise error("PURGE_RETENTION", hours=f"{hours:g}", least=f"{least:g}")
+    return hours
+
+
+def _policy(settings: Settings, asked: float | None) -> Policy:
+    """How long the log is kept; a clause of the command counts for states as well."""
+    policy = Policy.of(settings)
+    if asked is None:
+        return policy
+    return replace(policy, log_hours=asked, state_hours=min(policy.state_hours, asked))
+
+
+def _delete(table: OpenTable, paths: Sequence[str]) -> list[str]:
+    """Delete files; those that could not be deleted come back."""
+    tries = table.settings.get(keys.PURGE_RETRIES) + 1
+    with ThreadPoolExecutor(table.settings.get(log_keys.STATE_READ_PARALLELISM)) as pool:
+        done = pool.map(lambda path: _delete_one(table, path, tries), paths)
+        return [path for path, deleted in zip(paths, done, strict=True) if not deleted]
+
+
+def _delete_one(table: OpenTable, path: str, tries: int) -> bool:
+    for attempt in range(tries):
+        try:
+            table.store.delete([path])
+        except StorageError as failure:
+            _log.warning("could not delete `%s` (try %d): %s", path, attempt + 1, failure)
+        else:
+            return True
+    return False
+
+
+def _row(
+    table: OpenTable,
+    plan: PurgePlan,
+    hours: float,
+    failed: Sequence[str],
+    started: int,
+    *,
+    dry_run: bool,
+) -> Row:
+    lost = set(failed)
+    size = sum(orphan.size for orphan in plan.orphans if orphan.path not in lost)
+    deleted = 0 if dry_run else len(plan.orphans) - len(lost)
+    states = len({path.rsplit("/", 2)[1] for path in plan.log.states})
+    log_files = len(plan.log.versions) + len(plan.log.checkpoints) + len(plan.log.manifests)
+    message = f"{plan.orphans_found} orphaned files, {log_files} log files, {states} states"
+    if plan.orphans_found > len(plan.orphans):
+        message += f"; the oldest {len(plan.orphans)} in this run"
+    if failed:
+        message += f"; {len(failed)} could not be deleted, first `{failed[0]}`"
+    metrics = {
+        "status": "DRY_RUN" if dry_run else "PARTIAL_SUCCESS" if failed else "SUCCESS",
+        "orphaned_files_found": plan.orphans_found,
+        "orphaned_files_deleted": deleted,
+        "size_mb_deleted": 0.0 if dry_run else size / (1 << 20),
+        "retention_hours": int(hours),
+        "tx_log_files_deleted": 0 if dry_run else log_files,
+        "expired_states_found": states,
+        "expired_states_deleted": 0 if dry_run else states,
+        "dry_run": dry_run,
+        "duration_ms": table.now_ms() - started,
+        "message": message,
+    }
+    return {"table_path": table.path, "metrics": metrics}

@@ -1,0 +1,75 @@
+"""Which files any version that can still be read refers to."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from indextables.commands.log_files import INDEX_FOLDER
+from indextables.log.actions import AddFile, CommitInfo, IndexFile, Metadata, UnknownAction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from indextables.log import Log, Snapshot
+    from indextables.log.actions import Action
+
+_INDEX_NAME = re.compile(r"index-[0-9a-fA-F-]{36}-\d+")
+
+
+def find_references(log: Log, versions: Iterable[int], bases: Iterable[int]) -> set[str]:
+    """Everything that these version files and these bases name, and the newest version needs.
+
+    A base that cannot be read is an error: what it needs is unknown, so nothing may be deleted.
+    """
+    found: set[str] = set()
+    for base in bases:
+        _add_snapshot(found, log.snapshot(base))
+    _add_snapshot(found, log.snapshot())
+    for version in versions:
+        commit = log.reader.commit(version)
+        for action in commit.actions if commit is not None else ():
+            _add_action(found, action)
+    return found
+
+
+def _add_snapshot(found: set[str], snapshot: Snapshot) -> None:
+    files: pa.Table = snapshot.files()
+    found.update(files["path"].to_pylist())
+    vectors = pc.struct_field(files["deletionVector"], "file")
+    found.update(pc.unique(vectors.drop_null()).to_pylist())
+    for text in pc.unique(files["extra"].drop_null()).to_pylist():
+        _add_index_names(found, text)
+    _add_action(found, snapshot.metadata)
+    kept: list[Action] = [*snapshot.hash_indexes, *snapshot.change.unknown]
+    for action in kept:
+        _add_action(found, action)
+
+
+def _add_action(found: set[str], action: Action) -> None:
+    if isinstance(action, AddFile):
+        found.add(action.path)
+        if action.deletion_vector is not None:
+            found.add(action.deletion_vector.file)
+        _add_index_names(found, action.extra)
+    elif isinstance(action, IndexFile):
+        if action.file is not None:
+            found.add(action.file)
+    elif isinstance(action, Metadata):
+        _add_index_names(found, dict(action.configuration))
+    elif isinstance(action, CommitInfo):
+        _add_index_names(found, dict(action.extra))
+    elif isinstance(action, UnknownAction):
+        _add_index_names(found, action.value)
+
+
+def _add_index_names(found: set[str], value: Any) -> None:
+    """Index files are also named where newer writers put them: anything that looks like one."""
+    if value:
+        text = value if isinstance(value, str) else json.dumps(value)
+        found.update(INDEX_FOLDER + name for name in _INDEX_NAME.findall(text))

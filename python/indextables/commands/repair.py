@@ -1,0 +1,116 @@
+"""REPAIR: write a log anew, from what another log still says or from the splits alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from indextables.commands.rebuild import find_splits, plan_rebuild
+from indextables.errors import IndexTablesError, error
+from indextables.log import codec, entries, names
+from indextables.log.transaction import Operation, Transaction
+from indextables.plan.fields import remember_fields
+
+if TYPE_CHECKING:
+    from indextables.log import Snapshot
+    from indextables.log.actions import AddFile
+    from indextables.read.table import Row
+    from indextables.runtime.context import Context
+    from indextables.storage import Store
+
+
+@dataclass(frozen=True)
+class _Counts:
+    version: int = -1
+    total: int = 0
+    valid: int = 0
+
+
+def run_repair(source: str, destination: str | None, context: Context) -> list[Row]:
+    """Repair a log; what goes wrong is told in the answer and changes nothing."""
+    target = destination if destination is not None else source
+    try:
+        counts = (
+            _rebuild(source, context)
+            if destination is None
+            else _copy(source, destination, context)
+        )
+        status = "SUCCESS"
+    except IndexTablesError as problem:
+        counts, status = _Counts(), f"ERROR: {problem.message}"
+    return [
+        {
+            "source_path": source,
+            "target_path": target,
+            "source_version": counts.version,
+            "total_splits": counts.total,
+            "valid_splits": counts.valid,
+            "missing_splits": counts.total - counts.valid,
+            "status": status,
+        }
+    ]
+
+
+def _root(path: str) -> str:
+    """The table of a log's folder."""
+    trimmed = path.rstrip("/")
+    if not trimmed.endswith(f"/{names.FOLDER}"):
+        raise error("REPAIR_PATH", path=path, folder=names.FOLDER)
+    return trimmed.removesuffix(f"/{names.FOLDER}")
+
+
+def _copy(source: str, destination: str, context: Context) -> _Counts:
+    """Write the live files of one log that still exist as the first versions of another."""
+    log = context.log(_root(source))
+    place = context.log(_root(destination)).store
+    if next(iter(place.list(names.FOLDER)), None) is not None:
+        raise error("REPAIR_NOT_EMPTY", path=destination)
+    snapshot = log.snapshot()
+    files = entries.to_adds(snapshot.files())
+    valid = [add for add in files if log.store.head(add.path) is not None]
+    _write_versions(place, snapshot, valid)
+    return _Counts(snapshot.version, len(files), len(valid))
+
+
+def _write_versions(place: Store, snapshot: Snapshot, files: list[AddFile]) -> None:
+    """Plain text, so that a person can read what was repaired."""
+    metadata = replace(
+        snapshot.metadata,
+        configuration={
+            **snapshot.metadata.configuration,
+            **{f"docMappingSchema.{key}": text for key, text in snapshot.registry.items()},
+        },
+    )
+    first = codec.encode_actions([snapshot.protocol, metadata])
+    place.put(names.version_file(0), first, if_absent=True)
+    place.put(
+        names.version_file(1),
+        codec.encode_actions([*files, *snapshot.hash_indexes]),
+        if_absent=True,
+    )
+
+
+def _rebuild(path: str, context: Context) -> _Counts:
+    """Make a log for the splits of a table that has none."""
+    trimmed = path.rstrip("/")
+    log = context.log(trimmed.removesuffix(f"/{names.FOLDER}"))
+    if next(iter(log.store.list(names.FOLDER)), None) is not None:
+        raise error("REPAIR_LOG_EXISTS", path=path)
+    # what was read of the lost log must not outlive it
+    log.invalidate()
+    splits = find_splits(log.store)
+    if not splits:
+        raise error("REPAIR_NO_SPLITS", path=path)
+    plan = plan_rebuild(log.store, splits, context.settings({}))
+    created = log.create(
+        plan.schema, plan.partition_columns, remember_fields(plan.fields), plan.features
+    )
+    done = log.commit(
+        Transaction(
+            Operation.REPAIR,
+            created.version,
+            plan.adds,
+            metrics={"splits": len(plan.adds), "unreadable": len(splits) - len(plan.adds)},
+        )
+    )
+    return _Counts(done.version, len(splits), len(plan.adds))

@@ -1,0 +1,96 @@
+"""RESTORE: make an older version the newest, as a new commit; nothing of the history is lost."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from indextables.config import log as keys
+from indextables.errors import error
+from indextables.log import entries, operations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from indextables.log import AddFile, Snapshot
+    from indextables.log.actions import Action
+    from indextables.read.table import OpenTable, Row
+
+
+def run_restore(
+    table: OpenTable, version: int | None = None, timestamp_ms: int | None = None
+) -> list[Row]:
+    """Bring back the files, schema and properties of a version."""
+    if version is not None:
+        wanted = table.log.snapshot(version)
+    else:
+        wanted = table.log.snapshot(timestamp_ms=timestamp_ms)
+    back, _ = difference(wanted, table.snapshot)
+    _check_files(table, wanted, back)
+    transaction = operations.restore(table.snapshot, wanted)
+    replaced = table.snapshot
+
+    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+        nonlocal replaced
+        # somebody may commit in between: what counts is what was really replaced
+        replaced = newest
+        assert transaction.rebuild is not None
+        return transaction.rebuild(newest)
+
+    committed = table.log.commit(replace(transaction, rebuild=rebuild))
+    back, gone = difference(wanted, replaced)
+    after = committed.snapshot
+    return [
+        {
+            "table_path": table.path,
+            "status": "SUCCESS",
+            "restored_version": wanted.version,
+            "new_version": committed.version,
+            "num_restored_files": len(back),
+            "num_removed_files": len(gone),
+            "restored_size_bytes": sum(add.size for add in back),
+            "removed_size_bytes": sum(gone["size"].to_pylist()),
+            "table_num_files": after.num_files,
+            "table_size_bytes": after.size_bytes,
+        }
+    ]
+
+
+def difference(wanted: Snapshot, newest: Snapshot) -> tuple[list[AddFile], pa.Table]:
+    """The files to add and to remove to get from one snapshot to another."""
+    there, here = _keyed(wanted.files()), _keyed(newest.files())
+    back = [index for key, index in there.items() if key not in here]
+    gone = [index for key, index in here.items() if key not in there]
+    found = wanted.files().take(pa.array(back, pa.int64()))
+    return entries.to_adds(found), newest.files().take(pa.array(gone, pa.int64()))
+
+
+def _keyed(files: pa.Table) -> dict[tuple[str, str], int]:
+    """Rows by path and deletions: the same split with other deletions is another file."""
+    vectors = files["deletionVector"].to_pylist()
+    return {
+        (path, str(vector)): index
+        for index, (path, vector) in enumerate(zip(files["path"].to_pylist(), vectors, strict=True))
+    }
+
+
+def _check_files(table: OpenTable, wanted: Snapshot, back: list[AddFile]) -> None:
+    """Refuse when PURGE has deleted what the version needs."""
+    needed: Iterable[str] = {
+        *(add.path for add in back),
+        *(add.deletion_vector.file for add in back if add.deletion_vector is not None),
+        *(index.file for index in wanted.hash_indexes if index.file is not None),
+    }
+    with ThreadPoolExecutor(table.settings.get(keys.MAX_CONCURRENT_READS)) as pool:
+        found = zip(needed, pool.map(table.store.head, needed), strict=True)
+        missing = sorted(path for path, meta in found if meta is None)
+    if missing:
+        raise error(
+            "RESTORE_FILES_MISSING",
+            version=wanted.version,
+            count=len(missing),
+            first=missing[0],
+        )

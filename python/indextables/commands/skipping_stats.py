@@ -1,0 +1,46 @@
+"""DATA SKIPPING STATS: how many splits pruning has saved in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from indextables.read.skipping import totals
+
+if TYPE_CHECKING:
+    from indextables.read.table import Row
+
+
+def run_describe_skipping_stats() -> list[Row]:
+    """Counters and rates since the process began or the last reset."""
+    total = totals()
+    skipped = total.by_partition + total.by_stats
+    metrics = {
+        "total_files_considered": str(total.considered),
+        "partition_pruned_files": str(total.by_partition),
+        "data_skipped_files": str(total.by_stats),
+        "final_files_scanned": str(total.kept),
+        "partition_skip_rate": _rate(total.by_partition, total.considered),
+        "data_skip_rate": _rate(total.by_stats, total.considered),
+        "total_skip_rate": _rate(skipped, total.considered),
+    }
+    return [
+        {"metric_type": "data_skipping", "metric_name": name, "metric_value": value}
+        for name, value in metrics.items()
+    ]
+
+
+def run_reset_skipping_stats() -> list[Row]:
+    """Start counting anew."""
+    cleared = totals(reset=True).considered
+    return [
+        {
+            "cache_type": "data_skipping",
+            "status": "success",
+            "cleared_entries": cleared,
+            "message": "counters reset; pruning keeps nothing else between queries",
+        }
+    ]
+
+
+def _rate(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else "N/A"

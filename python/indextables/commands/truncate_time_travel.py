@@ -1,0 +1,59 @@
+"""TRUNCATE TIME TRAVEL: forget every version but the newest. Data files are left to PURGE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from indextables.commands.log_files import take_inventory
+from indextables.log import names
+
+if TYPE_CHECKING:
+    from indextables.read.table import OpenTable, Row
+
+
+def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
+    """Make sure that a checkpoint of the newest version exists, then delete what is older.
+
+    A dry run writes nothing, not even the checkpoint.
+    """
+    version = table.snapshot.version
+    if not dry_run and not _has_whole_state(table, version):
+        version = table.log.checkpoint().version
+    inventory = take_inventory(table.log)
+    kept = _manifests_in_use(table, version)
+    paths = [path for path in inventory.below(version) if path not in kept]
+    versions = sum(old < version for old in inventory.versions)
+    checkpoints = sum(old < version for old in inventory.bases)
+    if not dry_run:
+        table.store.delete(paths)
+        for old in inventory.states:
+            if old < version:
+                # an empty folder left on a local disk would look like a state
+                table.store.remove_empty(f"{names.FOLDER}/{names.state_name(old)}")
+        table.log.invalidate()
+    what = f"{versions} versions and their checkpoints"
+    return [
+        {
+            "table_path": table.path,
+            "status": "DRY_RUN" if dry_run else "SUCCESS",
+            "checkpoint_version": version,
+            "versions_deleted": versions,
+            "checkpoints_deleted": checkpoints,
+            "files_preserved": table.snapshot.num_files,
+            "message": f"would delete {what}" if dry_run else f"deleted {what}",
+        }
+    ]
+
+
+def _has_whole_state(table: OpenTable, version: int) -> bool:
+    """Whether a state of this version stands on its own, with its metadata."""
+    listing = table.log.reader.listing()
+    return version in listing.states and table.log.reader.state(version).metadata is not None
+
+
+def _manifests_in_use(table: OpenTable, version: int) -> set[str]:
+    """Manifests of the kept state, which may stand in an older state's folder."""
+    if version not in table.log.reader.listing().states:
+        return set()
+    state = table.log.reader.state(version)
+    return {names.manifest_path(manifest.path, version) for manifest in state.manifests}

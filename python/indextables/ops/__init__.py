@@ -1,1 +1,0 @@
-"""The verbs: one file per command; the only layer that changes a table."""

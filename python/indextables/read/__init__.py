@@ -1,0 +1,1 @@
+"""Reading a table: what every door, and every verb that must read first, asks."""

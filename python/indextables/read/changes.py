@@ -1,0 +1,238 @@
+"""The change feed: which rows came and went from version to version, worked out from the log.
+
+Splits that a version adds bring rows, splits it removes take theirs away, and a split it adds again
+with other deletions takes away or gives back exactly those. A commit that only moves rows
+(`dataChange` false, such as a merge of splits) changes nothing. spec: PROTOCOL change feed
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyroaring import BitMap
+
+from indextables.errors import InvalidError, error
+from indextables.index.vectors import load_deletions
+from indextables.log.actions import UPDATED_ROWS, AddFile, DeletionVector, RemoveFile
+from indextables.log.entries import to_adds
+from indextables.log.history import version_at
+from indextables.log.operations import touched
+from indextables.log.transaction import Operation
+from indextables.read.rows import ReadSpec, Source, hiding, opened, search_split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from indextables.engine.split import Split
+    from indextables.log import Log, Snapshot
+    from indextables.log.replay import Commit
+
+CHANGE, VERSION, TIMESTAMP = "_change_type", "_commit_version", "_commit_timestamp"
+COLUMNS = {
+    CHANGE: pa.string(),
+    VERSION: pa.int64(),
+    TIMESTAMP: pa.timestamp("us", "UTC"),
+}
+INSERT, DELETE = "insert", "delete"
+_IMAGES = {INSERT: "update_postimage", DELETE: "update_preimage"}
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """Rows of one split that one version brought or took: `only` these, or all but `without`."""
+
+    entry: AddFile
+    kind: str
+    version: int
+    timestamp_ms: int
+    only: BitMap | None = None
+    without: BitMap = field(default_factory=BitMap)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row is left."""
+        if self.only is not None:
+            return not self.only
+        return self.entry.num_records is not None and len(self.without) >= self.entry.num_records
+
+
+def whole_table(snapshot: Snapshot, log: Log) -> Iterator[ChangedRows]:
+    """All rows of a version as if they had come with it: where a stream begins."""
+    for entry in to_adds(snapshot.files()):
+        without = _bits(log, entry.deletion_vector)
+        yield ChangedRows(entry, INSERT, snapshot.version, snapshot.timestamp_ms, without=without)
+
+
+def changes_between(log: Log, first: int, last: int) -> Iterator[ChangedRows]:
+    """What the versions of a range changed, version by version."""
+    before = _Before(log)
+    for version in range(first, last + 1):
+        commit = read_commit(log, version)
+        for rows in _changes_of(log, commit, before):
+            yield from (each for each in _images(log, commit, rows) if not each.is_empty)
+        before.passed(commit)
+
+
+def read_commit(log: Log, version: int) -> Commit:
+    """A version file; CHANGES_GONE when retention has taken it."""
+    commit = log.reader.commit(version)
+    if commit is None:
+        versions = log.reader.listing().versions
+        available = f"{versions[0]} to {versions[-1]}" if versions else "none"
+        raise error("CHANGES_GONE", version=version, path=log.store.url, available=available)
+    return commit
+
+
+class _Before:
+    """The table before the commit at hand; loaded only when one takes something away."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._snapshot: Snapshot | None = None
+        self._pending: list[Commit] = []
+
+    def passed(self, commit: Commit) -> None:
+        if self._snapshot is not None:
+            self._pending.append(commit)
+
+    def entries(self, version: int, paths: list[str]) -> dict[str, AddFile]:
+        if self._snapshot is None:
+            self._snapshot = self._log.snapshot(version)
+        elif self._pending:
+            self._snapshot = self._log.reader.advance(self._snapshot, self._pending)
+            self._pending = []
+        return {entry.path: entry for entry in to_adds(touched(self._snapshot, paths))}
+
+
+def _changes_of(log: Log, commit: Commit, before: _Before) -> Iterator[ChangedRows]:
+    added = {a.path: a for a in commit.actions if isinstance(a, AddFile) and a.data_change}
+    removed = [a.path for a in commit.actions if isinstance(a, RemoveFile) and a.data_change]
+    when = (commit.version, commit.timestamp or log.reader.file_time(commit.version))
+    known = before.entries(commit.version - 1, removed) if removed else {}
+    for path, old in known.items():
+        gone, again = _bits(log, old.deletion_vector), added.pop(path, None)
+        if again is None:
+            yield ChangedRows(old, DELETE, *when, without=gone)
+            continue
+        now = _bits(log, again.deletion_vector)
+        yield ChangedRows(old, DELETE, *when, only=now - gone)
+        yield ChangedRows(old, INSERT, *when, only=gone - now)
+    for add in added.values():
+        yield ChangedRows(add, INSERT, *when, without=_bits(log, add.deletion_vector))
+
+
+def _images(log: Log, commit: Commit, rows: ChangedRows) -> Iterator[ChangedRows]:
+    """The same rows, those that an update changed told apart from those that came or went."""
+    info = commit.info
+    if info is not None and info.operation == Operation.UPDATE:
+        yield replace(rows, kind=_IMAGES[rows.kind])
+        return
+    marked = (info.extra.get(UPDATED_ROWS) or {}).get(rows.entry.path) if info else None
+    if marked is None:
+        yield rows
+        return
+    updated = load_deletions(log.store, DeletionVector(**marked))
+    image = replace(rows, kind=_IMAGES[rows.kind], without=BitMap())
+    if rows.only is None:
+        yield replace(image, only=updated - rows.without)
+        yield replace(rows, without=rows.without | updated)
+    else:
+        yield replace(image, only=rows.only & updated)
+        yield replace(rows, only=rows.only - updated)
+
+
+def _bits(log: Log, vector: DeletionVector | None) -> BitMap:
+    return BitMap() if vector is None else load_deletions(log.store, vector)
+
+
+def first_version(log: Log, version: int | None, timestamp_ms: int | None) -> int:
+    """Where a range begins that is given by a version or a time."""
+    if version is not None and timestamp_ms is not None:
+        raise error("CHANGES_RANGE", detail="begins at a version or at a time, not both")
+    if timestamp_ms is None:
+        if version is None:
+            raise error("CHANGES_RANGE", detail="needs to know where it begins")
+        return version
+    try:
+        # the first version that is not older than the time follows the last one before it
+        return version_at(log.reader, timestamp_ms - 1) + 1
+    except InvalidError:
+        return log.reader.listing().versions[0]
+
+
+def last_version(log: Log, version: int | None, timestamp_ms: int | None) -> int:
+    """Where a range ends; never beyond the newest version."""
+    if version is not None and timestamp_ms is not None:
+        raise error("CHANGES_RANGE", detail="ends at a version or at a time, not both")
+    newest = log.snapshot().version
+    if timestamp_ms is not None:
+        return version_at(log.reader, timestamp_ms)
+    return newest if version is None else min(version, newest)
+
+
+@dataclass(frozen=True)
+class ChangeSource:
+    """Changed rows as a task gets them; bitmaps travel as base64."""
+
+    source: Source
+    kind: str
+    version: int
+    timestamp_ms: int
+    only: str | None
+    without: str | None
+
+    @classmethod
+    def of(cls, rows: ChangedRows, query: int) -> ChangeSource:
+        """The rows of one split, asked one of the scan's queries."""
+        entry, begin, end = rows.entry, rows.entry.footer_start_offset, rows.entry.footer_end_offset
+        source = Source(
+            path=entry.path,
+            footer=None if begin is None or end is None else (begin, end),
+            partition_values=dict(entry.partition_values),
+            vector=None,
+            query=query,
+        )
+        only = None if rows.only is None else _text(rows.only)
+        without = _text(rows.without) if rows.without else None
+        return cls(source, rows.kind, rows.version, rows.timestamp_ms, only, without)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ChangeSource:
+        """The value a task gets."""
+        return cls(**{**value, "source": Source.from_json(value["source"])})
+
+    @property
+    def given(self) -> dict[str, pa.Scalar]:
+        """What every row of it says in the columns of the change feed."""
+        values = (self.kind, self.version, self.timestamp_ms * 1000)
+        return {
+            name: pa.scalar(value, kind)
+            for (name, kind), value in zip(COLUMNS.items(), values, strict=True)
+        }
+
+
+def read_changes(spec: ReadSpec, sources: Sequence[ChangeSource]) -> Iterator[pa.RecordBatch]:
+    """The rows of changes."""
+    for each in sources:
+        yield from search_split(spec, each.source, _opened(spec, each), each.given)
+
+
+def _opened(spec: ReadSpec, change: ChangeSource) -> Split:
+    """The split with all rows deleted that are not part of the change."""
+    whole = opened(spec, change.source)
+    if change.only is not None:
+        return hiding(spec, change.source, _bitmap(change.only).flip(0, whole.num_docs))
+    if change.without is not None:
+        return hiding(spec, change.source, _bitmap(change.without))
+    return whole
+
+
+def _text(bitmap: BitMap) -> str:
+    return base64.b64encode(bitmap.serialize()).decode()
+
+
+def _bitmap(text: str) -> BitMap:
+    return BitMap.deserialize(base64.b64decode(text))

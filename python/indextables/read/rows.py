@@ -1,0 +1,378 @@
+"""Reading rows and partial aggregates of splits: the same code in the planner and in tasks."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.engine.split import Split
+from indextables.index.vectors import load_deletions
+from indextables.log.actions import DeletionVector
+from indextables.model.types import Struct, parse_schema
+from indextables.plan.partials import complete_partial, merge_partials
+from indextables.plan.partitions import parse_value, typed_array
+from indextables.runtime.handles import Orders, Vector, native_store, open_split
+from indextables.storage import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pyroaring import BitMap
+
+    from indextables.config.settings import Settings
+    from indextables.plan.aggregates import AggregatePlan
+    from indextables.plan.topk import Order
+    from indextables.plan.tree import Tree
+
+T = TypeVar("T")
+# segments and fields of splits
+Parts = tuple[tuple[str, ...], tuple[str, ...]]
+# splits read at a time over a network, and searches started before their rows are wanted
+_REMOTE_READERS = 32
+_LOOK_AHEAD = 8
+SPLIT, DOC, SCORE, SNIPPET = "_split", "_doc", "_score", "_snippet"
+PSEUDO = {SPLIT: pa.string(), DOC: pa.int64(), SCORE: pa.float32(), SNIPPET: pa.string()}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One split to read, and which of the scan's queries to ask it."""
+
+    path: str
+    footer: tuple[int, int] | None
+    partition_values: Mapping[str, str]
+    vector: Vector | None
+    query: int
+    prewarm: bool = False
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The value a task gets; JSON has no tuples."""
+        footer, vector = value["footer"], value["vector"]
+        return cls(
+            path=value["path"],
+            footer=tuple(footer) if footer else None,
+            partition_values=value["partition_values"],
+            vector=tuple(vector) if vector else None,
+            query=value["query"],
+            prewarm=value.get("prewarm", False),
+        )
+
+
+@dataclass(frozen=True)
+class ReadSpec:
+    """What every split of a scan is asked for; travels to the executors."""
+
+    # holds keys of the store: not to be printed
+    place: tuple[str, str] = field(repr=False)
+    settings: Settings
+    table_schema: str
+    partition_columns: tuple[str, ...]
+    output: pa.Schema
+    queries: tuple[Tree, ...]
+    aggregate: AggregatePlan | None = None
+    limit: int | None = None
+    order: Order | None = None
+    batch_rows: int = 32768
+    snippet: Mapping[str, Any] | None = None
+    # columns whose value each source brings along
+    given: tuple[str, ...] = ()
+    prewarm: Parts | None = None
+    orders: Orders = field(default_factory=Orders)
+
+    @property
+    def schema(self) -> Struct:
+        """The table's columns."""
+        return _parsed(self.table_schema)
+
+    @property
+    def split_schema(self) -> pa.Schema:
+        """The columns inside splits: all but the partition columns."""
+        return _split_schema(self.table_schema, self.partition_columns)
+
+    @cached_property
+    def engine_schema(self) -> pa.Schema:
+        """What the engine delivers; what is the same for a whole split is put in afterwards."""
+        outside = {SPLIT, *self.partition_columns, *self.given}
+        if self.snippet is None:
+            outside.add(SNIPPET)  # no text column to cut one from
+        inside = [f for f in self.output if f.name not in outside]
+        return pa.schema(inside or [pa.field(DOC, pa.int64())])
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether splits come over a network; the address of a local table is a plain path."""
+        return "://" in self.place[0]
+
+    @property
+    def engine_options(self) -> dict[str, Any]:
+        """The engine's options for a search."""
+        given = {"limit": self.limit, "order": self.order, "snippet": self.snippet}
+        wanted = {key: value for key, value in given.items() if value is not None}
+        return wanted | {"batch_rows": self.batch_rows}
+
+    def with_sort_keys(self) -> ReadSpec:
+        """The same read that also delivers the columns it is ordered by."""
+        names = [key["field"] for key in sort_keys(self.order)]
+        types = {**PSEUDO, **{f.name: f.type for f in self.schema.to_arrow_schema()}}
+        more = [pa.field(name, types[name]) for name in names if name not in self.output.names]
+        return replace(self, output=pa.schema([*self.output, *more])) if more else self
+
+
+# the same for every query of a table, and larger than most
+_parsed = lru_cache(maxsize=64)(parse_schema)
+
+
+@lru_cache(maxsize=64)
+def _split_schema(table_schema: str, partition_columns: tuple[str, ...]) -> pa.Schema:
+    inside = [f for f in _parsed(table_schema).fields if f.name not in partition_columns]
+    return Struct(tuple(inside)).to_arrow_schema()
+
+
+def sources_of(
+    files: pa.Table, query_of: Sequence[int], prewarmed: Sequence[bool] | None = None
+) -> list[Source]:
+    """The splits of a plan, as tasks name them; some are loaded before they are asked."""
+    wanted = ["path", "partitionValues", "footerStartOffset", "footerEndOffset", "deletionVector"]
+    sources = []
+    warm = [False] * files.num_rows if prewarmed is None else prewarmed
+    for row, query, load in zip(files.select(wanted).to_pylist(), query_of, warm, strict=True):
+        start, end, vector = (row[key] for key in wanted[2:])
+        sources.append(
+            Source(
+                path=row["path"],
+                footer=None if start is None or end is None else (start, end),
+                partition_values=dict(row["partitionValues"] or ()),
+                vector=tuple(vector.values()) if vector else None,
+                query=query,
+                prewarm=load,
+            )
+        )
+    return sources
+
+
+def sort_keys(order: Order | None) -> list[dict[str, Any]]:
+    """The engine's order as a list of keys."""
+    if order is None:
+        return []
+    if isinstance(order, str):
+        return [{"field": SCORE, "ascending": False, "nulls_first": False}]
+    return order
+
+
+def read_rows(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[pa.RecordBatch]:
+    """The rows or partial aggregates of some splits; a plain limit ends the work early."""
+    if spec.aggregate is not None:
+        yield from _partials(spec, spec.aggregate, sources)
+        return
+    left = spec.limit if spec.order is None else None
+    for found in _searches(spec, sources):
+        for batch in found:
+            kept = batch if left is None else batch.slice(0, left)
+            yield kept
+            if left is not None:
+                left -= kept.num_rows
+                if left <= 0:
+                    return
+
+
+def read_table(spec: ReadSpec, sources: Sequence[Source]) -> pa.Table:
+    """All rows or partial aggregates of some splits, read side by side."""
+    schema = spec.output if spec.aggregate is None else spec.aggregate.schema
+    if spec.limit is not None and spec.order is None:
+        return pa.Table.from_batches(list(read_rows(spec, sources)), schema=schema)
+
+    def one(source: Source) -> list[pa.RecordBatch]:
+        return list(read_rows(spec, [source]))
+
+    parts = _side_by_side(one, sources, _readers(spec))
+    return pa.Table.from_batches([batch for part in parts for batch in part], schema=schema)
+
+
+def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
+    """How many rows match in some splits."""
+
+    def one(source: Source) -> int:
+        return opened(spec, source).count(spec.queries[source.query])
+
+    return sum(_side_by_side(one, sources, _readers(spec)))
+
+
+def _readers(spec: ReadSpec) -> int:
+    """How many splits to read at a time: what comes over a network mostly waits."""
+    if spec.is_remote:
+        return max(os.cpu_count() or 1, _REMOTE_READERS)
+    return 1 if _is_looked_up(spec) else os.cpu_count() or 1
+
+
+def _is_looked_up(spec: ReadSpec) -> bool:
+    """Whether the index holds the answer, the number of a term's rows: sooner found than shared."""
+    only_rows = spec.aggregate is not None and spec.aggregate.from_log
+    return only_rows and all(query["type"] in ("all", "term") for query in spec.queries)
+
+
+def _side_by_side(
+    work: Callable[[Source], T], sources: Sequence[Source], readers: int
+) -> Iterable[T]:
+    """Work on several splits at a time, this thread too: it takes on what no other has begun."""
+    if min(readers, len(sources)) <= 1:
+        return [work(source) for source in sources]
+    first, *others = sources
+    begun = [_pool(readers).submit(work, source) for source in others]
+    try:
+        done = [work(first)]
+        for source, future in zip(others, begun, strict=True):
+            done.append(work(source) if future.cancel() else future.result())
+    finally:
+        for future in begun:
+            future.cancel()
+    return done
+
+
+@lru_cache(maxsize=2)
+def _pool(readers: int) -> ThreadPoolExecutor:
+    """Threads that stay: a small query would wait longer for new ones than for its answer."""
+    return ThreadPoolExecutor(readers, "indextables reader")
+
+
+# a forked worker has none of its parent's threads
+os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def _partials(
+    spec: ReadSpec, plan: AggregatePlan, sources: Sequence[Source]
+) -> Iterator[pa.RecordBatch]:
+    def one(source: Source) -> list[pa.RecordBatch]:
+        query = spec.queries[source.query]
+        found = opened(spec, source).aggregate(query, plan.request, plan.engine_schema)
+        whole = constants(spec, source)
+        return [complete_partial(batch, plan, whole) for batch in found.to_batches()]
+
+    # other tasks use the other cores
+    parts = _side_by_side(one, sources, _readers(spec) if spec.is_remote else 1)
+    table = pa.Table.from_batches([batch for part in parts for batch in part], schema=plan.schema)
+    if len(sources) != 1:
+        table = merge_partials(table, plan)
+    yield from table.combine_chunks().to_batches()
+
+
+def _searches(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[Iterator[pa.RecordBatch]]:
+    """The searches of some splits, in order; over a network the next few start meanwhile."""
+    if not spec.is_remote or len(sources) < 2:  # noqa: PLR2004
+        yield from (_search(spec, source) for source in sources)
+        return
+    bounded = spec.limit is not None and spec.order is None
+    pool = ThreadPoolExecutor(_LOOK_AHEAD)
+    try:
+        ahead: deque[Future[Iterator[pa.RecordBatch]]] = deque()
+        for source in sources:
+            ahead.append(pool.submit(_search, spec, source))
+            # a limit may be reached soon: then little should have been asked in vain
+            if len(ahead) > (1 if bounded else _LOOK_AHEAD):
+                yield ahead.popleft().result()
+        yield from (started.result() for started in ahead)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _search(spec: ReadSpec, source: Source) -> Iterator[pa.RecordBatch]:
+    return search_split(spec, source, opened(spec, source), {})
+
+
+def search_split(
+    spec: ReadSpec, source: Source, split: Split, given: Mapping[str, pa.Scalar]
+) -> Iterator[pa.RecordBatch]:
+    """The matching rows of an open split, completed by what is the same for all of them."""
+    query = spec.queries[source.query]
+    found = split.search(query, spec.engine_schema, **spec.engine_options)
+    whole = {**constants(spec, source), SPLIT: pa.scalar(source.path, pa.string()), **given}
+    if spec.snippet is None:
+        whole[SNIPPET] = pa.scalar(None, pa.string())
+    return _delivered(spec, found, whole)
+
+
+def _delivered(
+    spec: ReadSpec, found: Iterable[pa.RecordBatch], whole: Mapping[str, pa.Scalar]
+) -> Iterator[pa.RecordBatch]:
+    same = spec.engine_schema.names == spec.output.names
+    for batch in found:
+        yield batch if same else _complete(spec.output, batch, whole)
+
+
+def _complete(
+    schema: pa.Schema, batch: pa.RecordBatch, whole: Mapping[str, pa.Scalar]
+) -> pa.RecordBatch:
+    if not schema.names:
+        return batch.select([])
+    inside = dict(zip(batch.schema.names, batch.columns, strict=True))
+    arrays = [
+        pa.repeat(whole[f.name], batch.num_rows) if f.name in whole else inside[f.name]
+        for f in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def constants(spec: ReadSpec, source: Source) -> dict[str, pa.Scalar]:
+    """The partition values of a split, typed."""
+    values: dict[str, pa.Scalar] = {}
+    for name in spec.partition_columns:
+        field = spec.schema.get(name)
+        assert field is not None, name
+        value = parse_value(source.partition_values.get(name), field.type, name)
+        values[name] = typed_array([value], field.type)[0]
+    return values
+
+
+def opened(spec: ReadSpec, source: Source) -> Split:
+    """A split ready to be asked; kept open for the next query."""
+    split = open_split(
+        spec.place,
+        source.path,
+        source.footer,
+        source.vector,
+        schema=spec.split_schema,
+        settings=spec.settings,
+        deleted=lambda vector: _deleted(spec, vector),
+    )
+    if source.prewarm and spec.prewarm is not None:
+        split.prewarm(*spec.prewarm)
+    return split
+
+
+def _deleted(spec: ReadSpec, vector: Vector) -> bytes:
+    store = open_store(spec.place[0], spec.settings)
+    found: bytes = load_deletions(store, DeletionVector(*vector)).serialize()
+    return found
+
+
+def hiding(spec: ReadSpec, source: Source, hidden: BitMap) -> Split:
+    """A split as if these rows alone were deleted; not kept open."""
+    deleted = hidden.serialize() if hidden else None
+    return Split(native_store(*spec.place), source.path, source.footer, deleted, spec.split_schema)
+
+
+def put_in_order(table: pa.Table, order: Sequence[Mapping[str, Any]], limit: int) -> pa.Table:
+    """The first rows in Spark's order: NaN above all numbers, nulls where each key says."""
+    keys: list[tuple[str, str]] = []
+    arrays: dict[str, pa.ChunkedArray] = {}
+    for number, key in enumerate(order):
+        column = table.column(key["field"])
+        direction = "ascending" if key["ascending"] else "descending"
+        last = pc.is_valid(column) if key["nulls_first"] else pc.is_null(column)
+        arrays[f"{number} null"] = last.cast(pa.int8())
+        keys.append((f"{number} null", "ascending"))
+        if pa.types.is_floating(column.type):
+            nan = pc.fill_null(pc.is_nan(column), False)  # noqa: FBT003
+            arrays[f"{number} nan"] = nan.cast(pa.int8())
+            keys.append((f"{number} nan", direction))
+        arrays[f"{number} value"] = column
+        keys.append((f"{number} value", direction))
+    indices = pc.sort_indices(pa.table(arrays), keys)
+    return table.take(indices.slice(0, limit))

@@ -1,0 +1,1 @@
+"""Changing rows: delete, update, upsert, and following rows that other commits moved."""

@@ -1,0 +1,114 @@
+"""The commit of changed rows: made anew from what is there when another writer was first."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from indextables.log.actions import UPDATED_ROWS
+from indextables.log.conflicts import conflict
+from indextables.log.protocol import PRIMARY_KEY
+from indextables.log.transaction import Operation, Transaction
+from indextables.rows.change_rows import joined, put_vectors, without_rows
+from indextables.rows.key_rows import KeyRows
+from indextables.rows.rebase import rebase_rows
+from indextables.rows.upsert import upsert
+from indextables.save.splits import features_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyroaring import BitMap
+
+    from indextables.config.settings import Settings
+    from indextables.log import Committed, Log, Snapshot
+    from indextables.log.actions import Action
+    from indextables.log.transaction import Rebuild
+    from indextables.save.splits import WriteSpec, WrittenSplit
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """Rows that go, by split and position, and the splits of rows that come."""
+
+    operation: Operation
+    deleted: Mapping[str, BitMap]
+    splits: Sequence[WrittenSplit] = ()
+    # how the new splits were written; of a table without a primary key it is not asked for
+    write: WriteSpec | None = None
+    # of those, by old or new split: rows whose old state goes and whose new state comes; unless
+    # it is the whole change, as in an update
+    updated: Mapping[str, BitMap] = field(default_factory=dict)
+
+
+def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings) -> Committed:
+    """Make a change of rows visible.
+
+    A delete follows its rows wherever other commits moved them. An update is refused when one of
+    its rows was changed meanwhile: what it computed would undo that.
+    """
+    key = None if change.write is None else change.write.key
+    rows = None
+    if change.write is not None and key is not None:
+        # a command says what a row becomes: parts of it are not folded with what was there
+        rows = KeyRows(log, change.write, change.splits, replace(key, engine="deduplicate"))
+
+    noted: dict[str, Any] = {}
+
+    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+        moved = rebase_rows(log, table, newest, change.deleted)
+        if not moved.known or (moved.lost and change.operation is not Operation.DELETE):
+            detail = "rows of this statement were changed"
+            raise conflict(_transaction, None, newest.version, detail)
+        if rows is not None:
+            done = upsert(rows, newest.files(), newest.hash_indexes, moved.rows)
+            noted.update(note_updates(log, joined([change.updated, done.updated]), settings))
+            return done.actions
+        noted.update(note_updates(log, change.updated, settings))
+        gone = without_rows(log, newest.files(), moved.rows, settings)
+        return (*gone, *(split.to_add() for split in change.splits))
+
+    _transaction = Transaction(
+        change.operation,
+        table.version,
+        rebuild=once_per_version(rebuild),
+        notes=lambda: noted,
+        features=_features(change),
+        metrics={
+            "deletedRows": sum(len(bitmap) for bitmap in change.deleted.values()),
+            "rows": sum(split.num_records for split in change.splits),
+        },
+    )
+    return log.commit(_transaction)
+
+
+def _features(change: RowChange) -> frozenset[str]:
+    write = change.write
+    if write is None:
+        return frozenset()
+    keyed = frozenset({PRIMARY_KEY} if write.key is not None else ())
+    return keyed | (features_of(write.settings) if change.splits else frozenset())
+
+
+def note_updates(
+    log: Log, updated: Mapping[str, BitMap], settings: Settings
+) -> dict[str, dict[str, Any]]:
+    """What the change feed needs to pair old and new states of rows."""
+    vectors = put_vectors(log, {path: rows for path, rows in updated.items() if rows}, settings)
+    return {UPDATED_ROWS: {path: asdict(v) for path, v in vectors.items()}}
+
+
+def once_per_version(rebuild: Rebuild) -> Rebuild:
+    """The same actions for the same version.
+
+    A commit whose answer was lost is put again: whichever of the two arrives must say the same.
+    """
+    made: dict[int, tuple[Action, ...]] = {}
+
+    def remembered(newest: Snapshot) -> tuple[Action, ...]:
+        if newest.version not in made:
+            made.clear()
+            made[newest.version] = rebuild(newest)
+        return made[newest.version]
+
+    return remembered

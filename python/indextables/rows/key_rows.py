@@ -1,0 +1,251 @@
+"""Rows of splits by their number and by their key, for deciding which row of a key stays."""
+
+from __future__ import annotations
+
+import base64
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap
+
+from indextables.errors import error
+from indextables.index.hash_files import load_hashes
+from indextables.index.key_hash import key_texts
+from indextables.plan.contest import ARRIVAL, DELETES, ID
+from indextables.read.rows import (
+    DOC,
+    SPLIT,
+    ReadSpec,
+    Source,
+    hiding,
+    opened,
+    search_split,
+    sources_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from indextables.log import Log
+    from indextables.plan.keys import KeySpec
+    from indextables.plan.tree import Tree
+    from indextables.save.splits import Place, WriteSpec, WrittenSplit
+
+_ALL: Tree = {"type": "all"}
+_GONE = ("-D", "-U")
+_KINDS = ("+I", "+U", *_GONE)
+# with so many keys per row of a split, reading the column costs less than looking each key up
+_SCAN_SHARE = 4
+
+
+@dataclass
+class KeyRows:
+    """The rows of new splits and of the table's, as far as their keys are asked for.
+
+    What was read once is kept: `_found` by split and vector, so that it holds while those do.
+    """
+
+    log: Log
+    write: WriteSpec
+    splits: Sequence[WrittenSplit]
+    key: KeySpec
+    _noted: dict[int, NDArray[np.int32]] = field(default_factory=dict)
+    _deletes: dict[int, BitMap] = field(default_factory=dict)
+    _found: dict[tuple[str, Any], pa.Table] = field(default_factory=dict)
+    _sources: dict[str, tuple[Source, int]] = field(default_factory=dict)
+    _buckets: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def own(self) -> dict[str, int]:
+        """The new splits by their path."""
+        return {split.path: at for at, split in enumerate(self.splits)}
+
+    def hashes(self, at: int) -> NDArray[np.int32]:
+        """The hashes of a new split's rows, in their order."""
+        hashes: NDArray[np.int32] = self._notes(at)[0]
+        return hashes
+
+    def _notes(self, at: int) -> NDArray[np.int32]:
+        """What the task noted of each row: its hash, and when it arrived if that matters."""
+        if at not in self._noted:
+            split = self.splits[at]
+            assert split.hashes is not None
+            lines = 1 if self.key.in_partition else 2
+            notes = load_hashes(self.log.store, split.hashes, lines * split.num_records)
+            self._noted[at] = notes.reshape(lines, -1)
+        return self._noted[at]
+
+    def _arrivals(self, at: int, docs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """When rows of a new split came, in the order of the write."""
+        if self.key.in_partition:
+            # a key is in one split after another, each in order
+            return (at << 32) + docs
+        within = np.asarray(self._notes(at)[1][docs], dtype=np.int64)
+        return (self.splits[at].task << 32) + within
+
+    def deletes(self, at: int) -> BitMap:
+        """The rows of a new split that only say that their key is gone."""
+        kind = self.key.rowkind
+        if kind is None:
+            return BitMap()
+        if at not in self._deletes:
+            self._check_kinds(at, kind)
+            gone = self._docs(at, {"type": "set", "field": kind, "values": [*_GONE]})
+            self._deletes[at] = BitMap(gone.astype(np.uint32))
+        return self._deletes[at]
+
+    def _check_kinds(self, at: int, kind: str) -> None:
+        known: Tree = {"type": "set", "field": kind, "values": [*_KINDS]}
+        missing: Tree = {"type": "not", "arg": {"type": "exists", "field": kind}}
+        other: Tree = {"type": "not", "arg": {"type": "or", "args": [known, missing]}}
+        docs = self._docs(at, other)
+        if len(docs):
+            rows = self._rows_at(self._spec((kind,)), self.source(at), BitMap(docs[:1]))
+            raise error("ROWKIND_INVALID", column=kind, value=rows.column(kind)[0].as_py())
+
+    def _docs(self, at: int, query: Tree) -> NDArray[np.int64]:
+        spec = replace(self._spec((), query), output=pa.schema([pa.field(DOC, pa.int64())]))
+        source, _ = self.source(at)
+        found = list(search_split(spec, source, opened(spec, source), {}))
+        docs = pa.Table.from_batches(found, schema=spec.output).column(DOC)
+        return np.asarray(docs.to_numpy(), dtype=np.int64)
+
+    def new_rows(self, at: int, docs: BitMap) -> pa.Table:
+        """Rows of a new split for the contest."""
+        spec = self._spec(())
+        if not docs:
+            return self._described(spec.output.empty_table(), at)
+        return self._described(self._rows_at(spec, self.source(at), docs), at)
+
+    def old_rows(
+        self, files: pa.Table, bucket: int, new: pa.Table, deleted: Mapping[str, BitMap]
+    ) -> list[pa.Table]:
+        """Live rows of these splits of a bucket that have a key of these new rows."""
+        keys, ids = new.select(list(self.key.inside)), new.column(ID).combine_chunks()
+
+        def look(source: Source, num_rows: int) -> pa.Table:
+            known = (source.path, source.vector)
+            if known not in self._found:
+                spec = self._spec((), query_of_keys(keys, num_rows))
+                found = pa.Table.from_batches(
+                    list(search_split(spec, source, opened(spec, source), {})), schema=spec.output
+                )
+                exact = pc.is_in(self._ids(found), value_set=ids)
+                self._found[known] = self._described(found.filter(exact))
+            hidden = deleted.get(source.path)
+            return self._found[known] if hidden is None else _without(self._found[known], hidden)
+
+        sources = sources_of(files, [0] * files.num_rows)
+        counts = [count or 0 for count in files.column("numRecords").to_pylist()]
+        self._sources |= {s.path: (s, n) for s, n in zip(sources, counts, strict=True)}
+        self._buckets |= {source.path: bucket for source in sources}
+        with ThreadPoolExecutor(min(len(sources), os.cpu_count() or 1)) as pool:
+            return list(pool.map(look, sources, counts))
+
+    def full_rows(self, places: pa.Table) -> pa.Table:
+        """All columns of rows given by split and number, in this order."""
+        spec = self._spec(self.write.schema.names)
+        paths = places.column(SPLIT).combine_chunks().dictionary_encode()
+        codes, docs = paths.indices.to_numpy(), places.column(DOC).to_numpy()
+        tables, base = [], 0
+        at = np.zeros(len(docs), dtype=np.int64)
+        for code, path in enumerate(paths.dictionary.to_pylist()):
+            mine = codes == code
+            at_own = self.own.get(path)
+            source = self._sources[path] if at_own is None else self.source(at_own)
+            rows = self._rows_at(spec, source, BitMap(docs[mine].astype(np.uint32)))
+            at[mine] = base + np.searchsorted(rows.column(DOC).to_numpy(), docs[mine])
+            tables.append(rows)
+            base += rows.num_rows
+        return pa.concat_tables(tables).take(pa.array(at)).select(self.write.schema.names)
+
+    def place(self, path: str) -> Place:
+        """The partition and the bucket of a split of the table that was looked at."""
+        source, _ = self._sources[path]
+        return dict(source.partition_values), self._buckets[path]
+
+    def source(self, at: int) -> tuple[Source, int]:
+        """A new split, as it is read, and its rows."""
+        split = self.splits[at]
+        footer = (split.footer_start, split.footer_end)
+        return Source(split.path, footer, split.partition_values, None, 0), split.num_records
+
+    def _rows_at(self, spec: ReadSpec, place: tuple[Source, int], docs: BitMap) -> pa.Table:
+        """These rows of a split, in their order: all others are hidden from the engine."""
+        source, num_rows = place
+        split = hiding(spec, source, docs.flip(0, num_rows))
+        return pa.Table.from_batches(
+            list(search_split(spec, source, split, {})), schema=spec.output
+        )
+
+    def _ids(self, rows: pa.Table) -> pa.Array:
+        return key_texts([rows.column(name) for name in self.key.columns])
+
+    def _described(self, rows: pa.Table, at: int | None = None) -> pa.Table:
+        """Rows with what a contest needs: those of a new split, or of the table."""
+        docs = rows.column(DOC).to_numpy()
+        arrivals, gone = np.full(len(docs), -1), np.zeros(len(docs), dtype=bool)
+        if at is not None:
+            arrivals = self._arrivals(at, docs)
+            gone = np.isin(docs, np.asarray(self.deletes(at).to_array(), dtype=np.int64))
+        return (
+            rows.append_column(ID, self._ids(rows))
+            .append_column(ARRIVAL, pa.array(arrivals, pa.int64()))
+            .append_column(DELETES, pa.array(gone, pa.bool_()))
+        )
+
+    def _spec(self, more: Sequence[str], query: Tree = _ALL) -> ReadSpec:
+        """How key rows are read: the key, the sequence, more columns, and the row's place."""
+        schema = self.write.schema.to_arrow_schema()
+        names = dict.fromkeys((*self.key.columns, *self.key.sequence, *more))
+        fields = [schema.field(name).with_nullable(True) for name in names]  # noqa: FBT003
+        place = [pa.field(SPLIT, pa.string()), pa.field(DOC, pa.int64())]
+        return ReadSpec(
+            place=self.log.store.native(),
+            settings=self.write.settings,
+            table_schema=self.write.schema_json,
+            partition_columns=self.write.partition_columns,
+            output=pa.schema([*fields, *place]),
+            queries=(query,),
+            batch_rows=65_536,
+        )
+
+
+def query_of_keys(keys: pa.Table, num_rows: int) -> Tree:
+    """The query that finds rows with these values in the key's columns, and few others."""
+    if keys.num_rows * _SCAN_SHARE > num_rows:
+        return _ALL
+    args: list[Tree] = [
+        {"type": "set", "field": name, "values": json_values(pc.unique(keys.column(name)))}
+        for name in keys.column_names
+    ]
+    return args[0] if len(args) == 1 else {"type": "and", "args": args}
+
+
+def json_values(column: pa.Array) -> list[Any]:
+    """Values as the engine's queries spell them."""
+    kind = column.type
+    if pa.types.is_date32(kind):
+        column = column.cast(pa.int32())
+    elif pa.types.is_timestamp(kind):
+        column = column.cast(pa.int64())
+    elif pa.types.is_decimal(kind):
+        column = column.cast(pa.string())
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return [base64.b64encode(value).decode() for value in values]
+    return values
+
+
+def _without(rows: pa.Table, hidden: BitMap) -> pa.Table:
+    docs = rows.column(DOC).to_numpy()
+    gone = np.isin(docs, np.asarray(hidden.to_array(), dtype=np.int64))
+    return rows.filter(pa.array(~gone))

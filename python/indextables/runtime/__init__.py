@@ -1,0 +1,1 @@
+"""What a process keeps open and how its processes work together: handles, caches, tasks, hosts."""

@@ -1,0 +1,147 @@
+"""Stores and splits kept open between queries, in the planner and in every worker."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from indextables.config import cache as cache_keys
+from indextables.engine.cache import clear_memory
+from indextables.engine.profiler import enable_profiler
+from indextables.engine.split import Split
+from indextables.engine.store import open_store
+from indextables.runtime.host_files import host_folder, read_json, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from indextables import _native
+    from indextables.config.settings import Settings
+
+Vector = tuple[str, int, int, int]
+Key = tuple[str, str, str, Vector | None, str]
+
+_OPEN_SPLITS = 512
+_splits: OrderedDict[Key, Split] = OrderedDict()
+
+
+@dataclass
+class _Held:
+    """What this process was told to do with what it keeps."""
+
+    flushed_ns: int = 0
+    profiled: bool = False
+    hits: int = 0
+    misses: int = 0
+
+
+_held = _Held()
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What the planner tells the workers with every task: nobody can call a worker."""
+
+    app: str = ""
+    flushed_ns: int = 0
+    profiled: bool = False
+
+
+@lru_cache(maxsize=64)
+def native_store(url: str, options: str) -> _native.Store:
+    """The engine's handle on a table's store."""
+    return open_store(url, options)
+
+
+def open_split(
+    place: tuple[str, str],
+    path: str,
+    footer: tuple[int, int] | None,
+    vector: Vector | None,
+    *,
+    schema: pa.Schema,
+    settings: Settings,
+    deleted: Callable[[Vector], bytes],
+) -> Split:
+    """Open a split without its deleted rows, or take it from the cache.
+
+    `place` is the store's URL and options; `deleted` loads the rows a deletion vector stands for.
+    """
+    key = (*place, path, vector, str(schema))
+    found = _splits.get(key)
+    if found is not None:
+        _held.hits += 1
+        return found
+    _held.misses += 1
+    hidden = None if vector is None else deleted(vector)
+    found = Split(native_store(*place), path, footer, hidden, schema)
+    if settings.get(cache_keys.QUERY_CACHE):
+        _splits[key] = found
+        if len(_splits) > _OPEN_SPLITS:
+            _splits.popitem(last=False)
+    return found
+
+
+def flush() -> tuple[int, int]:
+    """Close open splits and forget what memory holds of them: splits and pieces."""
+    held = len(_splits)
+    _splits.clear()
+    return held, clear_memory()[0]
+
+
+def flush_everywhere(app: str) -> tuple[int, int]:
+    """The same, and have every process of the application do so before its next work."""
+    now = time.time_ns()
+    _tell(app, flushed_ns=now)
+    _held.flushed_ns = now
+    return flush()
+
+
+def profile_everywhere(app: str, *, on: bool) -> None:
+    """Measure the engine or stop it, here and in all later work of the application."""
+    _tell(app, profiled=on)
+    _profile(on=on)
+
+
+def _profile(*, on: bool) -> None:
+    _held.profiled = on
+    enable_profiler(on=on)
+
+
+def counts(*, reset: bool = False) -> tuple[int, int]:
+    """How often a split was open already, and how often not."""
+    found = _held.hits, _held.misses
+    if reset:
+        _held.hits = _held.misses = 0
+    return found
+
+
+def orders(app: str) -> Orders:
+    """What was told to the processes of an application; the driver has several that plan."""
+    told = read_json(_orders_file(app)) if app else None
+    return Orders(app, **told) if told else Orders(app)
+
+
+def follow(given: Orders) -> None:
+    """Do what was told since this process's last work."""
+    if not given.app:
+        return
+    if given.flushed_ns > _held.flushed_ns:
+        flush()
+        _held.flushed_ns = given.flushed_ns
+    if given.profiled != _held.profiled:
+        _profile(on=given.profiled)
+
+
+def _tell(app: str, **what: int | bool) -> None:
+    write_json(_orders_file(app), (read_json(_orders_file(app)) or {}) | what)
+
+
+def _orders_file(app: str) -> Path:
+    return host_folder(app, "orders") / "orders.json"

@@ -1,0 +1,45 @@
+"""Asking every machine that works for us."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from indextables.runtime.tasks import run_task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from indextables.runtime.context import Context, Executor
+
+DRIVER = "driver"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one machine said."""
+
+    executor_id: str
+    host: str
+    result: dict[str, Any]
+
+
+def ask_every_host(context: Context, kind: str, payload: Mapping[str, Any]) -> list[Answer]:
+    """Do one piece of work here, and on every other machine that has executors."""
+    here = context.step(lambda: run_task(kind, payload))
+    others = executor_hosts(context)
+    answers = context.tasks(kind, [payload] * len(others), [e.location for e in others])
+    return [
+        Answer(DRIVER, socket.gethostname(), here),
+        *(Answer(e.id, e.host, found) for e, found in zip(others, answers, strict=True)),
+    ]
+
+
+def executor_hosts(context: Context) -> list[Executor]:
+    """One executor of every machine; none when the driver does the work itself."""
+    by_host: dict[str, Executor] = {}
+    for executor in context.executors():
+        if executor.id != DRIVER:
+            by_host.setdefault(executor.host, executor)
+    return sorted(by_host.values(), key=lambda executor: executor.host)

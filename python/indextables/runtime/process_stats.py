@@ -1,0 +1,137 @@
+"""What the processes of one machine fetched, found in caches and measured.
+
+Spark's Python workers come and go, and nobody can ask a certain one. So each adds what it did to a
+file of its own after every task, and whoever wants to know adds up the files of the machine.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from indextables.engine.cache import CacheStats, cache_stats
+from indextables.engine.profiler import Measured, add_up, enable_profiler, profile_sections
+from indextables.engine.store import traffic
+from indextables.runtime.host_files import all_json, host_folder, read_json, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_FOLDER = "stats"
+
+
+@dataclass(frozen=True)
+class ProcessStats:
+    """Counts of one process, or of several together."""
+
+    requests: int = 0
+    bytes: int = 0
+    cache: CacheStats = field(default_factory=CacheStats)
+    sections: list[Measured] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The value a file or a task gives."""
+        sections = [Measured(**section) for section in value["sections"]]
+        return cls(value["requests"], value["bytes"], CacheStats(**value["cache"]), sections)
+
+    def __add__(self, other: ProcessStats) -> ProcessStats:
+        return ProcessStats(
+            self.requests + other.requests,
+            self.bytes + other.bytes,
+            self.cache + other.cache,
+            add_up([self.sections, other.sections]),
+        )
+
+
+def total(parts: Iterable[ProcessStats]) -> ProcessStats:
+    """All of them together."""
+    return sum(parts, ProcessStats())
+
+
+# what of the process's own counters was taken already
+_taken_requests = 0
+_taken_bytes = 0
+
+
+def take() -> ProcessStats:
+    """What this process did since it was last asked."""
+    global _taken_requests, _taken_bytes
+    now = traffic()
+    new = ProcessStats(
+        now.requests - _taken_requests,
+        now.bytes - _taken_bytes,
+        # how much is held now does not add up
+        replace(cache_stats(reset=True), memory_used=0),
+        profile_sections(reset=True),
+    )
+    _taken_requests, _taken_bytes = now.requests, now.bytes
+    return new
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What reading took from a store and from the caches before it."""
+
+    requests: int
+    bytes: int
+    hits: int
+    misses: int
+
+    def __sub__(self, earlier: Fetched) -> Fetched:
+        return Fetched(
+            self.requests - earlier.requests,
+            self.bytes - earlier.bytes,
+            self.hits - earlier.hits,
+            self.misses - earlier.misses,
+        )
+
+    def metrics(self) -> dict[str, int]:
+        """By the names of jvm/src/Metrics.scala."""
+        return {
+            "requests": self.requests,
+            "bytesFetched": self.bytes,
+            "cacheHits": self.hits,
+            "cacheMisses": self.misses,
+        }
+
+
+def fetched() -> Fetched:
+    """What this process fetched so far; only differences have a meaning."""
+    now, cache = traffic(), cache_stats()
+    # what memory does not hold is looked for on disk
+    missed = cache.memory_misses - cache.disk_hits
+    return Fetched(now.requests, now.bytes, cache.memory_hits + cache.disk_hits, missed)
+
+
+def publish(app: str, *, profiled: bool) -> None:
+    """Add what this worker did to its file, and measure from now on, or no longer."""
+    if not app:
+        return
+    file = host_folder(app, _FOLDER) / f"{os.getpid()}.json"
+    known = read_json(file)
+    before = ProcessStats() if known is None else ProcessStats.from_json(known)
+    write_json(file, asdict(before + take()))
+    enable_profiler(on=profiled)
+
+
+def run_stats_task(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """What all processes of this machine did; with `reset` they start anew."""
+    folder = host_folder(payload["app"], _FOLDER)
+    if payload.get("own"):
+        publish(payload["app"], profiled=payload["profiled"])
+    found = []
+    for file, value in all_json(folder):
+        stats = ProcessStats.from_json(value)
+        found.append(stats)
+        if reset := payload.get("reset"):
+            write_json(file, asdict(_without(stats, reset)))
+    return asdict(total(found))
+
+
+def _without(stats: ProcessStats, what: str) -> ProcessStats:
+    """The counters after a reset of the sections or of the caches' counts."""
+    cache = CacheStats() if what == "caches" else stats.cache
+    sections = [] if what == "sections" else stats.sections
+    return ProcessStats(stats.requests, stats.bytes, cache, sections)

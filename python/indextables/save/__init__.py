@@ -1,0 +1,1 @@
+"""Saving to a table: create, alter, append, overwrite."""

@@ -1,0 +1,311 @@
+"""What a save does to a table: decided before rows are written, committed after."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from indextables.config import write as keys
+from indextables.errors import ConflictError, StorageError, error
+from indextables.index.hash_files import forget_hashes
+from indextables.log.actions import IndexFile, Metadata, RemoveFile, Txn
+from indextables.log.protocol import PRIMARY_KEY
+from indextables.log.snapshot import without_paths
+from indextables.log.transaction import Operation, Transaction
+from indextables.model.types import DataType, Field, Struct, render_schema
+from indextables.plan.fields import remember_fields, remember_layout
+from indextables.plan.keys import remember_key
+from indextables.plan.partitions import map_column
+from indextables.plan.schemas import check_duplicates, fit_schema
+from indextables.rows.change_rows import without_rows
+from indextables.rows.commit_rows import note_updates, once_per_version
+from indextables.rows.key_rows import KeyRows
+from indextables.rows.upsert import upsert
+from indextables.save.splits import WriteSpec, WrittenSplit, features_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from indextables.config.settings import Settings
+    from indextables.log import Committed, Log, Snapshot
+    from indextables.log.actions import Action
+    from indextables.save.condition import Condition
+
+# how often an overwrite by condition looks again when others commit in between
+_ATTEMPTS = 10
+
+
+_log = logging.getLogger("indextables.write")
+
+
+@dataclass(frozen=True)
+class SavePlan:
+    """`action` is none, append, overwrite, dynamic or replace; the rest is true after it."""
+
+    action: str
+    schema: Struct
+    partition_columns: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    where: str | None = None
+
+
+def plan_save(
+    mode: str,
+    data: Struct,
+    partition_by: Sequence[str] | None,
+    table: Snapshot | None,
+    settings: Settings,
+    *,
+    path: str,
+    dynamic: bool = False,
+) -> SavePlan:
+    """Decide what `df.write.mode(mode).save()` does to a table that may not exist yet."""
+    check_duplicates(data)
+    if table is None:
+        columns = _partition_columns(partition_by or (), data)
+        return SavePlan("overwrite" if mode == "overwrite" else "append", nullable(data), columns)
+    if mode == "errorifexists":
+        raise error("TABLE_EXISTS", path=path)
+    if mode == "ignore":
+        return SavePlan("none", table.schema, table.partition_columns)
+    if mode == "overwrite" and settings.get(keys.OVERWRITE_SCHEMA):
+        return SavePlan("overwrite", nullable(data), _partition_columns(partition_by or (), data))
+    if partition_by and [c.lower() for c in partition_by] != [
+        c.lower() for c in table.partition_columns
+    ]:
+        raise error(
+            "PARTITION_MISMATCH",
+            given=", ".join(partition_by),
+            existing=", ".join(table.partition_columns) or "none",
+        )
+    schema = fit_schema(data, table.schema, merge=settings.get(keys.MERGE_SCHEMA))
+    given = {name.lower() for name in data.names}
+    missing = tuple(name for name in table.schema.names if name.lower() not in given)
+    action, where = _action(mode, settings, dynamic=dynamic and bool(table.partition_columns))
+    return SavePlan(action, schema, table.partition_columns, missing, where)
+
+
+def _action(mode: str, settings: Settings, *, dynamic: bool) -> tuple[str, str | None]:
+    if mode != "overwrite":
+        return "append", None
+    where = settings.get(keys.REPLACE_WHERE)
+    if where:
+        return "replace", where
+    chosen = settings.get(keys.PARTITION_OVERWRITE_MODE)
+    is_dynamic = dynamic if chosen is None else chosen == "dynamic"
+    return ("dynamic" if is_dynamic else "overwrite"), None
+
+
+def _partition_columns(given: Iterable[str], schema: Struct) -> tuple[str, ...]:
+    by_name = {name.lower(): name for name in schema.names}
+    columns = []
+    for name in given:
+        if name.lower() not in by_name:
+            available = ", ".join(schema.names)
+            raise error("PARTITION_COLUMN_UNKNOWN", column=name, available=available)
+        columns.append(by_name[name.lower()])
+    if columns and len(columns) == len(schema.fields):
+        raise error("PARTITION_ALL_COLUMNS", columns=", ".join(columns))
+    return tuple(columns)
+
+
+def nullable(schema: Struct) -> Struct:
+    """A schema whose columns may all be null, as Spark's own formats store data."""
+    return Struct(tuple(replace(field, nullable=True) for field in schema.fields))
+
+
+def add_column(schema: Struct, name: str, kind: DataType) -> Struct:
+    """The schema with one more column."""
+    grown = Struct((*schema.fields, Field(name, kind)))
+    check_duplicates(grown)
+    return grown
+
+
+@dataclass(frozen=True)
+class Save:
+    """A save whose rows are written and wait for their commit."""
+
+    overwrite: str
+    schema: Struct
+    partition_columns: tuple[str, ...]
+    fields: Sequence[Mapping[str, Any]]
+    splits: Sequence[WrittenSplit]
+    settings: Settings
+    configuration: Mapping[str, str]
+    condition: Condition | None = None
+    txn: Txn | None = None
+    # how the splits were written: of a table with a primary key
+    keyed: WriteSpec | None = None
+
+
+def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
+    """Make a save visible: one version, or two when the table has to be made first."""
+    features = _features(save)
+    if table is None:
+        configuration = {
+            **save.configuration,
+            **remember_fields(save.fields),
+            **remember_key(save.settings),
+            **remember_layout(save.settings),
+        }
+        table = log.create(save.schema, save.partition_columns, configuration, features).snapshot
+    adds = tuple(split.to_add() for split in save.splits)
+    rows = sum(split.num_records for split in save.splits)
+    common: dict[str, Any] = {
+        "txn": save.txn,
+        "features": features,
+        "metrics": {"rows": rows, "splits": len(adds), "bytes": sum(s.size for s in save.splits)},
+        "user_metadata": save.settings.get(keys.USER_METADATA),
+    }
+    if save.keyed is not None:
+        return _commit_keyed(log, save, save.keyed, table, common)
+    if save.overwrite == "none":
+        actions: tuple[Action, ...] = (*_new_metadata(table, save), *adds)
+        return log.commit(Transaction(Operation.APPEND, table.version, actions, **common))
+
+    condition = save.condition
+    if condition is not None:
+        condition.check_rows(log, table, save.splits)
+        if not condition.whole_splits:
+            return _replace_rows(log, save, condition, table, common)
+
+    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+        return (*_new_metadata(newest, save), *_removes(newest, save), *adds)
+
+    return log.commit(Transaction(_operation(save), table.version, rebuild=rebuild, **common))
+
+
+def _features(save: Save) -> frozenset[str]:
+    keyed = frozenset({PRIMARY_KEY} if save.keyed is not None else ())
+    return features_of(save.settings) | keyed
+
+
+def _operation(save: Save) -> Operation:
+    return Operation.OVERWRITE if save.condition is None else Operation.REPLACE_WHERE
+
+
+def _commit_keyed(
+    log: Log, save: Save, write: WriteSpec, table: Snapshot, common: Mapping[str, Any]
+) -> Committed:
+    """Rows replace those of the same key; after an overwrite, those it leaves."""
+    assert write.key is not None
+    new = KeyRows(log, write, save.splits, write.key)
+    condition = save.condition
+    if condition is not None:
+        condition.check_rows(log, table, save.splits)
+    noted: dict[str, Any] = {}
+
+    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+        rows, removes = {}, []
+        if condition is not None and not condition.whole_splits:
+            rows = condition.rows(log, newest)
+        elif save.overwrite != "none":
+            removes = _removes(newest, save)
+        files = without_paths(newest.files(), {remove.path for remove in removes})
+        # without rows left, keys may be given to buckets anew
+        known = newest.hash_indexes if files.num_rows or not removes else ()
+        made = upsert(new, files, known, rows)
+        noted.update(note_updates(log, made.updated, save.settings))
+        places = {action.place for action in made.actions if isinstance(action, IndexFile)}
+        forgotten = [
+            replace(index, file=None, size=None, row_count=None)
+            for index in newest.hash_indexes
+            if not known and index.place not in places
+        ]
+        return (*_new_metadata(newest, save), *removes, *made.actions, *forgotten)
+
+    operation = Operation.UPSERT if save.overwrite == "none" else _operation(save)
+    done = log.commit(
+        Transaction(
+            operation,
+            table.version,
+            rebuild=once_per_version(rebuild),
+            notes=lambda: noted,
+            **common,
+        )
+    )
+    discard_staged(log, save.splits)
+    return done
+
+
+def discard_staged(log: Log, splits: Iterable[WrittenSplit]) -> None:
+    """Delete the files of hashes that tasks left for the commit; PURGE finds what stays."""
+    staged = [split.hashes for split in splits if split.hashes is not None]
+    forget_hashes(log.store, staged)
+    try:
+        log.store.delete(staged)
+    except StorageError as failure:
+        _log.warning("could not delete %d files of hashes: %s", len(staged), failure)
+
+
+def _replace_rows(
+    log: Log, save: Save, condition: Condition, table: Snapshot, common: Mapping[str, Any]
+) -> Committed:
+    """Take the rows of a condition out of the table as it is, until nobody comes in between."""
+    adds, now = tuple(split.to_add() for split in save.splits), table
+    for attempt in range(_ATTEMPTS):
+        gone = without_rows(log, now.files(), condition.rows(log, now), save.settings)
+        actions = (*_new_metadata(now, save), *gone, *adds)
+        mine = Transaction(
+            Operation.REPLACE_WHERE, now.version, actions, reads=lambda _: True, **common
+        )
+        try:
+            return log.commit(mine)
+        except ConflictError:
+            now = log.snapshot()
+            same = table.schema == now.schema and table.partition_columns == now.partition_columns
+            if attempt == _ATTEMPTS - 1 or not same:
+                raise
+    raise AssertionError
+
+
+def _new_metadata(table: Snapshot, save: Save) -> tuple[Metadata, ...]:
+    """The table's metadata when the save changes it."""
+    before = table.metadata.configuration
+    # rows of the old layout stay after anything but a full overwrite: then it is for this write
+    layout = remember_layout(save.settings) if save.overwrite == "all" else {}
+    same = table.schema == save.schema and table.partition_columns == save.partition_columns
+    if same and layout.items() <= before.items():
+        return ()
+    return (
+        replace(
+            table.metadata,
+            schema_string=render_schema(save.schema),
+            partition_columns=save.partition_columns,
+            configuration={**before, **remember_fields(save.fields), **layout},
+        ),
+    )
+
+
+def _removes(table: Snapshot, save: Save) -> list[RemoveFile]:
+    """What an overwrite takes out of the table as it is when it commits."""
+    files = table.files()
+    if save.overwrite == "dynamic":
+        files = _same_partitions(files, save)
+    elif save.condition is not None:
+        files = files.filter(save.condition.covered(table, files))
+    paths = files.column("path").to_pylist()
+    sizes = files.column("size").to_pylist()
+    maps = files.column("partitionValues").to_pylist()
+    return [
+        RemoveFile(path=path, partition_values=dict(values or ()), size=size)
+        for path, size, values in zip(paths, sizes, maps, strict=True)
+    ]
+
+
+def _same_partitions(files: pa.Table, save: Save) -> pa.Table:
+    written = {split.partition for split in save.splits}
+    columns = [map_column(files.column("partitionValues"), c) for c in save.partition_columns]
+    mask = pc.is_null(pc.field("path")) if not columns else None
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    names = save.partition_columns
+    hit = [
+        tuple(sorted((n, v) for n, v in zip(names, row, strict=True) if v is not None)) in written
+        for row in rows
+    ]
+    return files.filter(mask) if mask is not None else files.filter(hit)

@@ -1,0 +1,47 @@
+"""What the tasks of a write need to know of the table, put together once for all doors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from indextables.model.types import render_schema
+from indextables.plan.fields import plan_fields
+from indextables.plan.keys import check_same_key, plan_key
+from indextables.plan.layout import rows_per_split
+from indextables.save.splits import WriteSpec
+
+if TYPE_CHECKING:
+    from indextables.config.settings import Settings
+    from indextables.log import Log, Snapshot
+    from indextables.model.types import Struct
+
+
+def spec_of_write(
+    log: Log,
+    table: Snapshot | None,
+    schema: Struct,
+    partition_columns: tuple[str, ...],
+    settings: Settings,
+    *,
+    overwrite: str = "none",
+) -> WriteSpec:
+    """The spec of a write after which the table has this schema and partitioning."""
+    configuration = {} if table is None else table.metadata.configuration
+    if table is not None:
+        check_same_key(settings, configuration)
+    url, options = log.store.native()
+    # an overwrite of everything gives keys to buckets anew
+    anew = table is None or overwrite == "all"
+    return WriteSpec(
+        url=url,
+        store_options=options,
+        schema_json=render_schema(schema),
+        partition_columns=partition_columns,
+        fields=tuple(plan_fields(schema, settings, partition_columns, configuration)),
+        settings=settings,
+        key=plan_key(schema, partition_columns, settings),
+        indexes=() if table is None or anew else table.hash_indexes,
+        split_rows=None
+        if table is None
+        else rows_per_split(table.num_records, table.size_bytes, settings),
+    )

@@ -1,0 +1,325 @@
+"""Writing rows: batches to splits in a task, splits to one commit on the driver."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import time
+import uuid
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap
+
+from indextables.config import indexing
+from indextables.config import write as keys
+from indextables.engine.writer import SplitInfo, SplitWriter
+from indextables.errors import IndexTablesError
+from indextables.log.actions import AddFile
+from indextables.log.partitions import split_path
+from indextables.log.protocol import LEAN_SPLITS
+from indextables.model.types import Struct, parse_schema
+from indextables.plan.partitions import render_value
+from indextables.runtime.handles import native_store
+from indextables.save.statistics import render_extremes
+from indextables.storage import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from indextables.config.settings import Settings
+    from indextables.log.actions import IndexFile
+    from indextables.plan.keys import KeySpec
+    from indextables.storage import Store
+
+
+# the partition values and the bucket of rows
+Place: TypeAlias = tuple[dict[str, str], int | None]
+
+_log = logging.getLogger("indextables.write")
+
+
+def features_of(settings: Settings) -> frozenset[str]:
+    """What readers of the splits that these settings make must know."""
+    return frozenset({LEAN_SPLITS} if settings.get(indexing.LAYOUT) == "lean" else ())
+
+
+@dataclass(frozen=True)
+class WriteSpec:
+    """All a task needs to turn batches into splits; travels to the executors."""
+
+    url: str
+    # holds keys of the store: not to be printed
+    store_options: str = field(repr=False)
+    schema_json: str
+    partition_columns: tuple[str, ...]
+    fields: tuple[Mapping[str, Any], ...]
+    settings: Settings
+    # of a table with a primary key: the key, and where its keys are known to be
+    key: KeySpec | None = None
+    indexes: tuple[IndexFile, ...] = ()
+    # rows that fill a split, as far as the table's rows tell
+    split_rows: int | None = None
+
+    @cached_property
+    def schema(self) -> Struct:
+        """The table's columns."""
+        return parse_schema(self.schema_json)
+
+    @cached_property
+    def split_schema(self) -> pa.Schema:
+        """The columns inside a split: all but the partition columns."""
+        inside = [f for f in self.schema.fields if f.name not in self.partition_columns]
+        return pa.schema([f.to_arrow().with_nullable(True) for f in inside])  # noqa: FBT003
+
+    @property
+    def engine_options(self) -> dict[str, Any]:
+        """The engine's options for every split of this write."""
+        chosen: dict[str, Any] = {
+            "layout": self.settings.get(indexing.LAYOUT),
+            "heap_bytes": self.settings.get(keys.HEAP_BYTES),
+        }
+        temp = self.settings.get(keys.TEMP_DIRECTORY)
+        return chosen | ({"temp_dir": temp} if temp else {})
+
+
+@dataclass(frozen=True)
+class WrittenSplit:
+    """A finished split, as a task reports it."""
+
+    path: str
+    partition_values: dict[str, str]
+    size: int
+    footer_start: int
+    footer_end: int
+    num_records: int
+    uncompressed_size: int
+    min_values: dict[str, str]
+    max_values: dict[str, str]
+    doc_mapping: str
+    modified_ms: int
+    # rows that are new states of old ones, as a bitmap in base64
+    updated: str | None = None
+    # with a primary key: the bucket (below 0: that of an assigner, to be chosen), the file of the
+    # hashes of its rows, in their order, and the task that wrote it
+    bucket: int | None = None
+    hashes: str | None = None
+    task: int = 0
+
+    @property
+    def partition(self) -> tuple[tuple[str, str], ...]:
+        """The partition values in an order that tells partitions apart."""
+        return tuple(sorted(self.partition_values.items()))
+
+    def to_json(self) -> dict[str, Any]:
+        """The value a task sends to the driver."""
+        return asdict(self)
+
+    def to_add(self) -> AddFile:
+        """The action that makes it part of the table."""
+        return AddFile(
+            path=self.path,
+            partition_values=self.partition_values,
+            size=self.size,
+            modification_time=self.modified_ms,
+            min_values=self.min_values or None,
+            max_values=self.max_values or None,
+            num_records=self.num_records,
+            footer_start_offset=self.footer_start,
+            footer_end_offset=self.footer_end,
+            has_footer_offsets=True,
+            delete_opstamp=0,
+            num_merge_ops=0,
+            doc_mapping_json=self.doc_mapping,
+            uncompressed_size_bytes=self.uncompressed_size,
+        )
+
+
+def sorted_by_partition(
+    spec: WriteSpec, batches: Iterable[pa.RecordBatch]
+) -> Iterable[pa.RecordBatch]:
+    """The rows of a task in the order of its partitions, for callers that cannot ask Spark for it.
+
+    They are held in memory for that; without partitions they just pass.
+    """
+    if not spec.partition_columns:
+        return batches
+    table = pa.Table.from_batches(batches)
+    ordered = table.sort_by([(name, "ascending") for name in spec.partition_columns])
+    batches_in_order: list[pa.RecordBatch] = ordered.to_batches()
+    return batches_in_order
+
+
+def write_batches(spec: WriteSpec, batches: Iterable[pa.RecordBatch]) -> list[WrittenSplit]:
+    """Write the rows of a task. With partitions, rows of one partition come one after another."""
+    with open_sink(spec) as sink:
+        for batch in batches:
+            sink.add_rows(batch)
+    return sink.written
+
+
+def discard_splits(store: Store, splits: Sequence[WrittenSplit]) -> None:
+    """Delete what a write that failed has written; PURGE finds what stays."""
+    paths = [path for s in splits for path in (s.path, s.hashes) if path is not None]
+    try:
+        store.delete(paths)
+    except IndexTablesError:
+        _log.warning("%d splits of a failed write are left to PURGE", len(splits))
+
+
+def open_sink(spec: WriteSpec) -> SplitSink:
+    """Where the rows of a task go."""
+    if spec.key is None:
+        return SplitSink(spec)
+    from indextables.rows.keyed_write import KeyedSink
+
+    return KeyedSink(spec)
+
+
+@dataclass
+class SplitSink:
+    """The split being written, and those that are finished. Leaving the block finishes the last."""
+
+    spec: WriteSpec
+    written: list[WrittenSplit] = field(default_factory=list)
+    _writer: SplitWriter | None = None
+    _place: Place = field(default_factory=lambda: ({}, None))
+    _updated: BitMap = field(default_factory=BitMap)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._finish()
+        else:
+            self._discard()
+
+    def _discard(self) -> None:
+        """Leave nothing behind: the driver does not hear of a task that failed."""
+        if self._writer is not None:
+            self._writer.abort()
+        if self.written:
+            discard_splits(open_store(self.spec.url, self.spec.settings), self.written)
+
+    def add_rows(self, batch: pa.RecordBatch, updated: pa.BooleanArray | None = None) -> None:
+        """Add rows; those of one partition come one after another.
+
+        `updated` tells the new states of old rows from rows that are wholly new.
+        """
+        start = 0
+        for values, run in runs(self.spec, batch):
+            marks = None if updated is None else updated.slice(start, run.num_rows)
+            self.add_to((values, None), run, marks)
+            start += run.num_rows
+
+    def add_to(
+        self, place: Place, batch: pa.RecordBatch, updated: pa.BooleanArray | None = None
+    ) -> None:
+        """Add rows that belong to one partition, and bucket if the table has buckets."""
+        writer = self._writer
+        if writer is not None and (place != self._place or not writer.accepts(batch)):
+            self._finish()
+            writer = None
+        if writer is None:
+            spec = self.spec
+            writer = SplitWriter(spec.split_schema, spec.fields, spec.engine_options)
+            self._writer, self._place = writer, place
+        if updated is not None:
+            rows = pc.add(pc.indices_nonzero(updated).cast(pa.uint32()), writer.rows)
+            self._updated |= BitMap(rows.cast(pa.uint32()).to_numpy(zero_copy_only=False))
+        writer.write(batch)
+        self._wrote(batch)
+        if self._is_full(writer):
+            self._finish()
+
+    def _is_full(self, writer: SplitWriter) -> bool:
+        most = self.spec.split_rows
+        if most is not None and writer.rows >= most:
+            return True
+        return writer.estimated_bytes >= self.spec.settings.get(keys.MAX_SPLIT_BYTES)
+
+    def _wrote(self, batch: pa.RecordBatch) -> None:
+        """Rows are in the split that is being written."""
+
+    def _finish(self) -> None:
+        if self._writer is None:
+            return
+        spec, (values, _) = self.spec, self._place
+        path = split_path(spec.partition_columns, values, str(uuid.uuid4()))
+        info = self._writer.finish(native_store(spec.url, spec.store_options), path)
+        self._writer = None
+        done = _describe(spec, values, path, info)
+        if self._updated:
+            text = base64.b64encode(self._updated.serialize()).decode()
+            done, self._updated = replace(done, updated=text), BitMap()
+        self.written.append(done)
+
+
+def _describe(spec: WriteSpec, values: dict[str, str], path: str, info: SplitInfo) -> WrittenSplit:
+    low, high = render_extremes(info.columns, spec.schema, spec.settings)
+    return WrittenSplit(
+        path=path,
+        partition_values=values,
+        size=info.size,
+        footer_start=info.footer_start,
+        footer_end=info.footer_end,
+        num_records=info.num_records,
+        uncompressed_size=info.uncompressed_size,
+        min_values=low,
+        max_values=high,
+        doc_mapping=json.dumps(info.doc_mapping, separators=(",", ":"), ensure_ascii=False),
+        modified_ms=int(time.time() * 1000),
+    )
+
+
+def runs(spec: WriteSpec, batch: pa.RecordBatch) -> Iterator[tuple[dict[str, str], pa.RecordBatch]]:
+    """Stretches of rows with the same partition values, without the partition columns."""
+    if not batch.num_rows:
+        return
+    inside = conform(batch, spec.split_schema)
+    if not spec.partition_columns:
+        yield {}, inside
+        return
+    keys_of = {
+        name: batch.column(batch.schema.get_field_index(name)) for name in spec.partition_columns
+    }
+    starts = _starts(list(keys_of.values()), batch.num_rows)
+    for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
+        values = {
+            name: text
+            for name, column in keys_of.items()
+            if (text := _partition_text(spec.schema, name, column[start])) is not None
+        }
+        yield values, inside.slice(start, end - start)
+
+
+def _starts(columns: list[pa.Array], rows: int) -> list[int]:
+    """Where a row differs from the one before it in any of these columns."""
+    changed = pa.repeat(pa.scalar(False), rows - 1)  # noqa: FBT003
+    for column in columns:
+        # codes compare nulls with nulls and NaN with NaN
+        codes = column.dictionary_encode("encode").indices
+        changed = pc.or_(changed, pc.not_equal(codes[1:], codes[:-1]))
+    return [0, *(pc.add(pc.indices_nonzero(changed), 1).to_pylist())]
+
+
+def _partition_text(schema: Struct, name: str, value: pa.Scalar) -> str | None:
+    found = schema.get(name)
+    assert found is not None, name
+    if pa.types.is_date32(value.type):
+        value = value.cast(pa.int32())
+    elif pa.types.is_timestamp(value.type) or pa.types.is_duration(value.type):
+        value = value.cast(pa.int64())
+    return render_value(value.as_py(), found.type)
+
+
+def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of a schema, in its order and types."""
+    columns = [batch.column(batch.schema.get_field_index(f.name)) for f in schema]
+    cast = [c if c.type == f.type else c.cast(f.type) for c, f in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(cast, schema=schema)

@@ -1,0 +1,91 @@
+"""Writing an Arrow table in one go, without Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from indextables.config.settings import resolve
+from indextables.errors import CommitUnknownError, IndexTablesError, TableNotFoundError
+from indextables.model.arrow import schema_from_arrow
+from indextables.plan.filters import plan_filters
+from indextables.read.columns import columns_of, query_check
+from indextables.save.commit import Save, SavePlan, commit_save, plan_save
+from indextables.save.condition import Condition
+from indextables.save.spec import spec_of_write
+from indextables.save.splits import discard_splits, sorted_by_partition, write_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from indextables.expr.predicate import Predicate
+    from indextables.log import Committed, Log, Snapshot
+    from indextables.model.types import Struct
+
+_OVERWRITES = {"append": "none", "overwrite": "all", "dynamic": "dynamic", "replace": "where"}
+
+
+def run_write_table(
+    log: Log,
+    data: pa.Table,
+    mode: str,
+    partition_by: Sequence[str],
+    options: Mapping[str, str],
+    *,
+    parse: Callable[[str, Struct], Predicate],
+) -> Committed | None:
+    """One split per partition, one commit; None when there was nothing to do.
+
+    `parse` reads the condition of `replaceWhere`.
+    """
+    table = _existing(log)
+    known = {} if table is None else table.metadata.configuration
+    settings = resolve(options, table=known)
+    path = log.store.url
+    plan = plan_save(
+        mode, schema_from_arrow(data.schema), partition_by or None, table, settings, path=path
+    )
+    if plan.action == "none":
+        return None
+    condition = None
+    if plan.where is not None and table is not None:
+        known_columns = columns_of(path, table)
+        predicates = [parse(plan.where, table.schema)]
+        filters = plan_filters(predicates, known_columns, 0, query_check(known_columns), "UTC")
+        condition = Condition(filters, known_columns, settings)
+    columns, overwrite = plan.partition_columns, _OVERWRITES[plan.action]
+    spec = spec_of_write(log, table, plan.schema, columns, settings, overwrite=overwrite)
+    rows = _complete(data, plan)
+    splits = write_batches(spec, sorted_by_partition(spec, rows.to_batches()))
+    keyed = spec if spec.key is not None else None
+    save = Save(
+        overwrite, plan.schema, columns, spec.fields, splits, settings, {}, condition, keyed=keyed
+    )
+    try:
+        return commit_save(log, save, table)
+    except CommitUnknownError:
+        raise  # the splits may be in the table
+    except IndexTablesError:
+        discard_splits(log.store, splits)
+        raise
+
+
+def _existing(log: Log) -> Snapshot | None:
+    try:
+        return log.snapshot()
+    except TableNotFoundError:
+        return None
+
+
+def _complete(data: pa.Table, plan: SavePlan) -> pa.Table:
+    """The columns of the table in its types; those the data does not have are null."""
+    schema = plan.schema.to_arrow_schema()
+    given = {name.lower(): name for name in data.column_names}
+    arrays = [
+        data.column(given[field.name.lower()]).cast(field.type)
+        if field.name.lower() in given
+        else pa.nulls(data.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(arrays, schema=schema)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from indextables.commands.purge import run_purge
+from indextables.errors import InvalidError
+from indextables.log.actions import DeletionVector, RemoveFile
+
+FREE = {"spark.indextables.purge.retentionCheckEnabled": "false"}
+
+
+def _purge(table, **how):
+    return run_purge(table.open(), **how)[0]["metrics"]
+
+
+def test_only_old_unreferenced_files_go(make):
+    table = make(())
+    live = table.put("live", age_hours=500)
+    table.commit(live)
+    table.put("orphan", size=1 << 20, age_hours=500)
+    table.put("young", age_hours=1)
+    table.write("index/index-00000000-0000-4000-8000-000000000001-0", 5, 500)
+    # what a writer that was killed had not renamed yet
+    table.write("splits/.0a1b2c.split-orphan.split", 5, 500)
+    table.write("notes.txt", 5, 500)
+    metrics = _purge(table)
+    assert metrics["status"] == "SUCCESS"
+    assert (metrics["orphaned_files_found"], metrics["orphaned_files_deleted"]) == (3, 3)
+    assert metrics["size_mb_deleted"] == pytest.approx(1 + 10 / (1 << 20))
+    left = table.stored()
+    assert live.path in left
+    assert "splits/split-young.split" in left
+    assert "notes.txt" in left
+    assert not [path for path in left if "orphan" in path or path.startswith("index/")]
+
+
+def test_dry_run_deletes_nothing(make):
+    table = make(())
+    table.put("orphan", age_hours=500)
+    before = table.stored()
+    metrics = _purge(table, dry_run=True)
+    assert (metrics["status"], metrics["dry_run"]) == ("DRY_RUN", True)
+    assert (metrics["orphaned_files_found"], metrics["orphaned_files_deleted"]) == (1, 0)
+    assert table.stored() == before
+
+
+def test_files_of_retained_versions_stay(make):
+    table = make((), session=FREE)
+    old = table.put("old", age_hours=500)
+    table.commit(old)
+    table.commit(RemoveFile(old.path))
+    assert _purge(table, older_than_hours=0)["orphaned_files_found"] == 0
+    assert old.path in table.stored()
+
+
+def test_vectors_in_use_stay(make):
+    table = make(())
+    name = "index/index-00000000-0000-4000-8000-000000000002-0"
+    table.write(name, 5, 500)
+    table.commit(table.put("a", deletion_vector=DeletionVector(name, 1, 22, 1)))
+    assert _purge(table)["orphaned_files_found"] == 0
+
+
+def test_short_retention_is_refused_unless_allowed(make):
+    with pytest.raises(InvalidError, match="PURGE_RETENTION"):
+        _purge(make(()), older_than_hours=5)
+    assert _purge(make((), FREE, "free"), older_than_hours=0)["status"] == "SUCCESS"
+
+
+def test_oldest_go_first_when_there_is_a_limit(make):
+    table = make((), session={"spark.indextables.purge.maxFilesToDelete": "1"})
+    table.put("older", age_hours=900)
+    table.put("old", age_hours=800)
+    metrics = _purge(table)
+    assert (metrics["orphaned_files_found"], metrics["orphaned_files_deleted"]) == (2, 1)
+    assert "splits/split-old.split" in table.stored()
+    assert "splits/split-older.split" not in table.stored()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["add", "remove", "orphan"]), st.integers(0, 400), st.integers(0, 9)
+        ),
+        max_size=25,
+    ),
+    st.integers(0, 300),
+)
+@settings(
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+def test_no_retained_version_loses_a_file(make, tmp_path_factory, steps, hours):
+    table = make((), FREE, f"t{tmp_path_factory.mktemp('p').name}")
+    live = []
+    for count, (kind, age, pick) in enumerate(steps):
+        if kind == "add":
+            add = table.put(f"s{count}", age_hours=age)
+            table.commit(add)
+            live.append(add.path)
+        elif kind == "remove" and live:
+            table.commit(RemoveFile(live.pop(pick % len(live))))
+        elif kind == "orphan":
+            table.put(f"o{count}", age_hours=age)
+    needed = {
+        path
+        for version in range(table.log.snapshot().version + 1)
+        for path in table.log.snapshot(version).files()["path"].to_pylist()
+    }
+    _purge(table, older_than_hours=hours)
+    left = set(table.stored())
+    assert needed <= left
+    for version in range(table.log.snapshot().version + 1):
+        table.log.snapshot(version).files()
