@@ -276,11 +276,11 @@ What comes out is Arrow: `.to_pandas()`, `polars.from_arrow(...)` and DuckDB tak
 
 _PACKAGE = HERE.parent / "python" / "indextables"
 _API = (
-    ("indextables", "local.py", None, ("open", "write")),
+    ("indextables", "api/local.py", None, ("open", "write")),
     ("indextables", "spark/session.py", None, ("configure", "spark_conf")),
     ("indextables.spark.functions", "spark/functions.py", None, ()),
-    ("Table, from indextables.open", "local.py", "Table", ()),
-    ("IndexTable", "table.py", "IndexTable", ()),
+    ("Table, from indextables.open", "api/local.py", "Table", ()),
+    ("IndexTable", "api/table.py", "IndexTable", ()),
 )
 
 
