@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from indextables.index import hash_index
 from indextables.index.bucket_map import BucketMap
+from indextables.runtime.cache import Cache
 from indextables.storage import open_store
 
 if TYPE_CHECKING:
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from indextables.storage import Store
 
 Partition = tuple[tuple[str, str], ...]
-_KEPT_BYTES = 256 << 20
-_KEPT_MAPS = 4
-_maps: OrderedDict[tuple[str | None, ...], dict[Partition, BucketMap]] = OrderedDict()
-_kept: OrderedDict[tuple[str, str], NDArray[np.int32]] = OrderedDict()
+_maps: Cache[tuple[str | None, ...], dict[Partition, BucketMap]] = Cache(4)
+_hashes: Cache[tuple[str, str], NDArray[np.int32]] = Cache(256 << 20, lambda found: found.nbytes)
 
 
 def load_map(
@@ -41,14 +40,11 @@ def maps_of(store: Store, indexes: Iterable[IndexFile]) -> dict[Partition, Bucke
     """The hash indexes of partitions, ready to be asked; the last ones are kept."""
     wanted = list(indexes)
     key = (store.url, *(index.file for index in wanted))
-    found = _maps.get(key)
-    if found is None:
-        hashes = hashes_of(store, wanted)
-        found = {part: BucketMap.of(index) for part, index in hashes.items()}
-        _maps[key] = found
-        if len(_maps) > _KEPT_MAPS:
-            _maps.popitem(last=False)
-    return found
+
+    def build() -> dict[Partition, BucketMap]:
+        return {part: BucketMap.of(index) for part, index in hashes_of(store, wanted).items()}
+
+    return _maps.get_or(key, build)
 
 
 def hashes_of(
@@ -67,17 +63,12 @@ def hashes_of(
 
 def load_hashes(store: Store, file: str, count: int | None = None) -> NDArray[np.int32]:
     """The hashes of one file."""
-    key = (store.url, file)
-    found = _kept.get(key)
-    if found is None:
-        found = hash_index.decode(store.get(file), count, file)
-        _kept[key] = found
-        while len(_kept) > 1 and sum(each.nbytes for each in _kept.values()) > _KEPT_BYTES:
-            _kept.popitem(last=False)
-    return found
+    return _hashes.get_or(
+        (store.url, file), lambda: hash_index.decode(store.get(file), count, file)
+    )
 
 
 def forget_hashes(store: Store, files: Mapping[str, object] | Iterable[str]) -> None:
     """Let go of files that are deleted."""
     for file in files:
-        _kept.pop((store.url, file), None)
+        _hashes.evict((store.url, file))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -19,18 +18,17 @@ from indextables.log.cleaning import Cleaned, clean, is_due
 from indextables.log.clock import Clock
 from indextables.log.committing import Committer
 from indextables.log.history import HistoryEntry, history, version_at
-from indextables.log.manifests import ManifestCache
+from indextables.log.manifests import manifest_cache
 from indextables.log.reading import Reader
 from indextables.log.retention import Policy
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Committed, Operation, Transaction
 from indextables.model.types import Struct, render_schema
+from indextables.runtime.cache import Cache
 from indextables.storage import Store
 
 _log = logging.getLogger("indextables.log")
 _Mark: TypeAlias = tuple[int, int, str | None]
-# older versions that are kept
-_PAST_VERSIONS = 4
 
 
 class Log:
@@ -41,11 +39,11 @@ class Log:
         self.settings = settings
         self.clock = clock or Clock()
         self._cached = settings.get(keys.CACHE_ENABLED)
-        self.reader = Reader(store, settings, ManifestCache() if self._cached else None)
+        self.reader = Reader(store, settings, manifest_cache() if self._cached else None)
         self._committer = Committer(self.reader, settings, self.clock, self.snapshot)
         self._held: Snapshot | None = None
         self._held_mark: _Mark | None = None
-        self._past: OrderedDict[int, tuple[_Mark, Snapshot]] = OrderedDict()
+        self._past: Cache[int, tuple[_Mark, Snapshot]] = Cache(4)
         self._looked_at_ms = 0
         self._lock = threading.Lock()
 
@@ -83,10 +81,7 @@ class Log:
             return known[1]
         found = self.reader.load(version)
         if mark is not None:
-            with self._lock:
-                self._past[version] = mark, found
-                while len(self._past) > _PAST_VERSIONS:
-                    self._past.popitem(last=False)
+            self._past.put(version, (mark, found))
         return found
 
     def create(

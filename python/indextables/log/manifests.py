@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -14,44 +13,16 @@ from indextables.errors import error
 from indextables.log import entries, names
 from indextables.log.snapshot import KeepManifest, without_paths
 from indextables.log.state import ManifestInfo, StateManifest
+from indextables.runtime.cache import Cache
 from indextables.storage import Store
 
-_CACHE_BYTES = 256 << 20
+# decoded manifests by path; they never change, so only memory limits them
+ManifestCache: TypeAlias = Cache[str, pa.Table]
 
 
-class ManifestCache:
-    """Decoded manifests by path; they never change, so only space limits them."""
-
-    def __init__(self, limit: int = _CACHE_BYTES) -> None:
-        self._limit = limit
-        self._held = 0
-        self._tables: OrderedDict[str, pa.Table] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, path: str) -> pa.Table | None:
-        """The entries of a manifest, if they are held."""
-        with self._lock:
-            table = self._tables.get(path)
-            if table is not None:
-                self._tables.move_to_end(path)
-            return table
-
-    def put(self, path: str, table: pa.Table) -> None:
-        """Hold the entries of a manifest, letting go of those not used for longest."""
-        with self._lock:
-            if path in self._tables or table.nbytes > self._limit:
-                return
-            self._tables[path] = table
-            self._held += table.nbytes
-            while self._held > self._limit:
-                _, old = self._tables.popitem(last=False)
-                self._held -= old.nbytes
-
-    def clear(self) -> None:
-        """Let go of everything."""
-        with self._lock:
-            self._tables.clear()
-            self._held = 0
+def manifest_cache(limit: int = 256 << 20) -> ManifestCache:
+    """A cache for the manifests of one table, of so many bytes."""
+    return Cache(limit, lambda table: table.nbytes)
 
 
 class ManifestReader:

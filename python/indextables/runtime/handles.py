@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from indextables.engine.cache import clear_memory
 from indextables.engine.profiler import enable_profiler
 from indextables.engine.split import Split
 from indextables.engine.store import open_store
+from indextables.runtime.cache import Cache
 from indextables.runtime.host_files import host_folder, read_json, write_json
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 Vector = tuple[str, int, int, int]
 Key = tuple[str, str, str, Vector | None, str]
 
-_OPEN_SPLITS = 512
-_splits: OrderedDict[Key, Split] = OrderedDict()
+_splits: Cache[Key, Split] = Cache(512)
 
 
 @dataclass
@@ -37,8 +36,6 @@ class _Held:
 
     flushed_ns: int = 0
     profiled: bool = False
-    hits: int = 0
-    misses: int = 0
 
 
 _held = _Held()
@@ -74,25 +71,19 @@ def open_split(
     `place` is the store's URL and options; `deleted` loads the rows a deletion vector stands for.
     """
     key = (*place, path, vector, str(schema))
-    found = _splits.get(key)
-    if found is not None:
-        _held.hits += 1
-        return found
-    _held.misses += 1
-    hidden = None if vector is None else deleted(vector)
-    found = Split(native_store(*place), path, footer, hidden, schema)
+
+    def opened() -> Split:
+        hidden = None if vector is None else deleted(vector)
+        return Split(native_store(*place), path, footer, hidden, schema)
+
     if settings.get(cache_keys.QUERY_CACHE):
-        _splits[key] = found
-        if len(_splits) > _OPEN_SPLITS:
-            _splits.popitem(last=False)
-    return found
+        return _splits.get_or(key, opened)
+    return _splits.get(key) or opened()
 
 
 def flush() -> tuple[int, int]:
     """Close open splits and forget what memory holds of them: splits and pieces."""
-    held = len(_splits)
-    _splits.clear()
-    return held, clear_memory()[0]
+    return _splits.clear(), clear_memory()[0]
 
 
 def flush_everywhere(app: str) -> tuple[int, int]:
@@ -116,10 +107,8 @@ def _profile(*, on: bool) -> None:
 
 def counts(*, reset: bool = False) -> tuple[int, int]:
     """How often a split was open already, and how often not."""
-    found = _held.hits, _held.misses
-    if reset:
-        _held.hits = _held.misses = 0
-    return found
+    found = _splits.counts(reset=reset)
+    return found.hits, found.misses
 
 
 def orders(app: str) -> Orders:

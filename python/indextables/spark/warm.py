@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from indextables.config import cache as cache_keys
 from indextables.config import log as log_keys
@@ -13,6 +12,7 @@ from indextables.errors import TableNotFoundError
 from indextables.log import Log, Snapshot, open_log
 from indextables.log.history import parse_timestamp
 from indextables.read.table import OpenTable
+from indextables.runtime.cache import Cache
 from indextables.storage import open_store
 from indextables.storage.address import parse_address
 
@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.spark.request import Request
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-_MOST = 64
-_counts = {True: 0, False: 0}
-_logs: OrderedDict[tuple[object, ...], Log] = OrderedDict()
+_logs: Cache[tuple[object, ...], Log] = Cache(64)
 
 
 def log_of(request: Request) -> Log:
@@ -41,17 +37,12 @@ def log_at(path: str, settings: Settings) -> Log:
         if settings.is_set(option)
     ]
     key = (path, *shaping, *sorted(settings.hadoop.items()))
-    found = _logs.get(key)
-    _counts[found is not None] += 1
-    if found is None:
-        found = open_log(open_store(path, settings), settings)
-        _remember(_logs, key, found)
-    return found
+    return _logs.get_or(key, lambda: open_log(open_store(path, settings), settings))
 
 
 def all_logs() -> list[Log]:
     """All logs that are held open."""
-    return list(_logs.values())
+    return _logs.values()
 
 
 def invalidate(path: str | None) -> tuple[int, int]:
@@ -60,7 +51,8 @@ def invalidate(path: str | None) -> tuple[int, int]:
     for log in all_logs():
         if url in (None, log.store.url):
             log.invalidate()
-    return _counts[True], _counts[False]
+    counts = _logs.counts()
+    return counts.hits, counts.misses
 
 
 def open_table(request: Request) -> OpenTable:
@@ -89,9 +81,3 @@ def _snapshot(request: Request, log: Log) -> Snapshot:
     if moment is not None:
         return log.snapshot(timestamp_ms=parse_timestamp(moment))
     return log.snapshot()
-
-
-def _remember(cache: OrderedDict[Key, Value], key: Key, value: Value) -> None:
-    cache[key] = value
-    if len(cache) > _MOST:
-        cache.popitem(last=False)
