@@ -17,6 +17,9 @@ from indextables.expr.predicate import (
     And,
     Constant,
     HasElement,
+    In,
+    IsNull,
+    Literal,
     Missing,
     Not,
     OneOf,
@@ -101,6 +104,19 @@ def plan_filters(
         all(_on_partitions(predicate, columns) for predicate in bound),
         tuple(bound),
     )
+
+
+def plan_runtime(predicate: Predicate) -> Predicate:
+    """What a runtime filter keeps: a null among its values stands for the rows without a value.
+
+    Spark lists the partitions that a row-level command touches this way.
+    """
+    if not isinstance(predicate, In):
+        return predicate
+    known = tuple(i for i in predicate.items if not (isinstance(i, Literal) and i.value is None))
+    if len(known) == len(predicate.items):
+        return predicate
+    return Or((In(predicate.value, known), IsNull(predicate.value)))
 
 
 def _worth(predicate: Predicate, part: Part, columns: Columns) -> str:

@@ -15,6 +15,7 @@ from indextables.config import read as keys
 from indextables.expr.binding import conjunction
 from indextables.expr.predicate import parse_predicate
 from indextables.plan.aggregates import plan_aggregation
+from indextables.plan.filters import plan_runtime
 from indextables.plan.finals import CompletePlan, finish, plan_complete
 from indextables.plan.partials import partials_from_log
 from indextables.plan.prune import column_bounds, keep_manifest, prune_splits
@@ -283,7 +284,7 @@ def _make_scan(
 ) -> ScanPlan:
     body, snapshot = request.body, table.snapshot
     filters = filters_of(request, table)
-    runtime = [parse_predicate(value) for value in body.get("runtime") or []]
+    runtime = [plan_runtime(parse_predicate(value)) for value in body.get("runtime") or []]
     pruning = conjunction(filters.pruning, *runtime) if runtime else filters.pruning
     names = snapshot.partition_columns
 

@@ -127,8 +127,7 @@ class _Parser:
         left = self.operand()
         if self.take_word("IS"):
             negated = self.take_word("NOT")
-            self.need(found=self.take_word("NULL"), wanted="NULL")
-            test: Predicate = IsNull(self.column(left))
+            test = self.distinct(left) if self.take_word("DISTINCT") else self.null(left)
             return Not(test) if negated else test
         negated = self.take_word("NOT")
         for word, read in self.words().items():
@@ -137,6 +136,15 @@ class _Parser:
                 return Not(test) if negated else test
         self.need(found=not negated, wanted="IN, BETWEEN, LIKE or RLIKE")
         return self.comparison(left)
+
+    def null(self, left: _Operand) -> Predicate:
+        self.need(found=self.take_word("NULL"), wanted="NULL")
+        return IsNull(self.column(left))
+
+    def distinct(self, left: _Operand) -> Predicate:
+        self.need(found=self.take_word("FROM"), wanted="FROM")
+        column = self.column(left)
+        return Not(Compare("<=>", column, self.literal(self.operand(), column)))
 
     def words(self) -> dict[str, Callable[[Column], Predicate]]:
         return {
