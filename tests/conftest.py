@@ -17,7 +17,13 @@ settings.load_profile(os.environ.get("INDEXTABLES_CASES", "quiet"))
 
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
-    """Tables and index files written by other systems; absent on some machines."""
+    """Tables and index files of other writers, and golden tables of our own."""
+    return Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
+def fixtures_054() -> Path:
+    """Tables of version 0.5.4 of the existing implementation, which may not be copied here."""
     beside = Path(__file__).resolve().parents[1].parent / "shared" / "fixtures"
     folder = Path(os.environ.get("INDEXTABLES_FIXTURES", beside))
     if not folder.is_dir():

@@ -14,8 +14,6 @@ from indextables.log.names import state_name, version_file
 from indextables.log.operations import append
 from indextables.storage import open_store
 
-pytestmark = pytest.mark.fixtures
-
 # live files by version, as the history of each table tells; -1: not retained
 EXPECTED = {
     "indextables-0.5.3/all_types": [0, 2],
@@ -49,9 +47,16 @@ EXPECTED = {
 }
 
 
-def place(fixtures, name):
-    folder = fixtures / name
-    return folder / "table" if (folder / "table").exists() else folder
+@pytest.fixture
+def place(request):
+    """Where a table lies; those of 0.5.4 are not in the repository."""
+
+    def find(name):
+        elsewhere = name.startswith("indextables-0.5.4")
+        folder = request.getfixturevalue("fixtures_054" if elsewhere else "fixtures") / name
+        return folder / "table" if (folder / "table").exists() else folder
+
+    return find
 
 
 def log_of(path):
@@ -63,39 +68,39 @@ def live(log, version=None):
 
 
 @pytest.fixture
-def copied(fixtures, tmp_path):
+def copied(place, tmp_path):
     def copy(name):
-        shutil.copytree(place(fixtures, name), tmp_path / "t")
+        shutil.copytree(place(name), tmp_path / "t")
         return tmp_path / "t"
 
     return copy
 
 
-def test_no_table_is_left_out(fixtures):
-    found = {f"{f.parent.name}/{f.name}" for f in fixtures.glob("indextables-*/*") if f.is_dir()}
-    assert found == set(EXPECTED)
+def test_no_table_is_left_out(fixtures, fixtures_054):
+    folders = [*fixtures.glob("indextables-*/*"), *fixtures_054.glob("indextables-0.5.4/*")]
+    assert {f"{f.parent.name}/{f.name}" for f in folders if f.is_dir()} == set(EXPECTED)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_table_opens_with_its_live_files_at_every_version(fixtures, name):
-    log = log_of(place(fixtures, name))
+def test_a_table_opens_with_its_live_files_at_every_version(place, name):
+    log = log_of(place(name))
     assert [log.snapshot(v).num_files for v in range(len(EXPECTED[name]))] == EXPECTED[name]
     newest = log.snapshot()
     assert newest.version == len(EXPECTED[name]) - 1
-    assert all((place(fixtures, name) / path).is_file() for path in live(log))
+    assert all((place(name) / path).is_file() for path in live(log))
     sizes = newest.files().select(["path", "size"]).to_pylist()
-    assert all((place(fixtures, name) / r["path"]).stat().st_size == r["size"] for r in sizes)
+    assert all((place(name) / r["path"]).stat().st_size == r["size"] for r in sizes)
 
 
 @pytest.mark.parametrize("name", [n for n in EXPECTED if not n.startswith("indextables-0.5.4")])
-def test_the_log_counts_the_rows_that_went_in(fixtures, name):
+def test_the_log_counts_the_rows_that_went_in(fixtures, place, name):
     expected = pq.read_metadata(fixtures / name / "expected.parquet").num_rows
-    assert log_of(place(fixtures, name)).snapshot().num_records == expected
+    assert log_of(place(name)).snapshot().num_records == expected
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_every_document_mapping_is_found(fixtures, name):
-    snapshot = log_of(place(fixtures, name)).snapshot()
+def test_every_document_mapping_is_found(place, name):
+    snapshot = log_of(place(name)).snapshot()
     for entry in snapshot.files().to_pylist():
         mapping = entry["docMappingJson"] or snapshot.registry[entry["docMappingRef"]]
         assert isinstance(json.loads(mapping), list)

@@ -82,7 +82,6 @@ def test_splits_are_written_again_when_they_are_indexed_differently(tmp_path):
     assert rows_of(split, second.schema) == repr(expected.to_pylist())
 
 
-@pytest.mark.fixtures
 @pytest.mark.parametrize("version", ["0.5.3", "0.5.5"])
 def test_splits_of_another_writer_merge_with_ours(tmp_path, fixtures, version):
     folder = fixtures / f"indextables-{version}" / "logs_small" / "table"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pytest
 
 from indextables.config.settings import resolve
 from indextables.engine.split import Split
@@ -16,7 +15,6 @@ from indextables.plan.columns import describe_columns, file_mappings
 from indextables.plan.prune import prune_splits
 from indextables.storage import open_store
 
-pytestmark = pytest.mark.fixtures
 PLAIN = ("boolean", "byte", "short", "integer", "long", "float", "double", "string", "date",
          "timestamp", "timestamp_ntz", "decimal")  # fmt: skip
 

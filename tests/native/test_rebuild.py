@@ -49,7 +49,6 @@ def test_every_type_comes_back_from_the_split_alone(tmp_path):
     assert snapshot.num_records == 3
 
 
-@pytest.mark.fixtures
 @pytest.mark.parametrize("name", ["logs_small", "partitioned", "all_types"])
 def test_tables_of_the_existing_implementation_are_rebuilt(fixtures, tmp_path, name):
     source = fixtures / "indextables-0.5.3" / name / "table"

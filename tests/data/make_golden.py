@@ -1,0 +1,143 @@
+"""Write golden tables of this version: `python -m tests.data.make_golden [NAME ...]`.
+
+Each is kept for good under `own-<version>/<name>/`, as `table/` and the rows it must give
+(`expected.parquet`). Run it when a persisted structure changes and add the tables under a new
+name; never rewrite one that is there: old files are what old tables look like.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+import indextables
+
+HERE = Path(__file__).parent
+ALL_TYPES = """SELECT id,
+    CAST(id % 3 = 0 AS BOOLEAN) AS flag, CAST(id - 100 AS BYTE) AS tiny,
+    CAST(id * 300 - 30000 AS SHORT) AS small, CAST(id AS INT) AS number,
+    CAST(id / 7 AS FLOAT) AS single, IF(id = 5, double('NaN'), -id / 3) AS double,
+    CAST(id / 8 AS DECIMAL(10, 3)) AS price, CAST(id AS DECIMAL(38, 6)) AS huge,
+    CONCAT('name ', id % 5) AS name, CONCAT('request ', id, ' timeout after ', id % 7) AS message,
+    CAST(CONCAT('b', id) AS BINARY) AS blob, DATE_ADD(DATE'1999-12-30', CAST(id AS INT)) AS day,
+    TIMESTAMP_MICROS(id * 1000000007) AS at,
+    CAST(TIMESTAMP_MICROS(id * 7) AS TIMESTAMP_NTZ) AS local,
+    CONCAT('10.0.0.', id % 250) AS address, NAMED_STRUCT('age', id % 90, 'city', 'x') AS person,
+    ARRAY('a', NULL, CONCAT('t', id % 4)) AS tags, MAP('k', id, 'n', NULL) AS scores,
+    IF(id % 4 = 0, NULL, CONCAT('maybe ', id)) AS maybe
+    FROM RANGE(0, 200)"""
+TYPEMAPS = {
+    "indexing.typemap.message": "text",
+    "indexing.typemap.address": "ip",
+}
+
+
+def _save(frame: DataFrame, path: str, *, by: tuple[str, ...] = (), **options: str) -> None:
+    maps = {key: kind for key, kind in TYPEMAPS.items() if key.split(".")[-1] in frame.columns}
+    writer = frame.coalesce(1).write.format("indextables").mode("append").options(**maps)
+    writer.options(**options).partitionBy(*by).save(path)
+
+
+def types_compatible(spark: SparkSession, path: str) -> DataFrame:
+    """Every type in the layout that other readers know."""
+    frame = spark.sql(ALL_TYPES)
+    _save(frame, path)
+    return frame
+
+
+def types_lean(spark: SparkSession, path: str) -> DataFrame:
+    """Every type in the lean layout."""
+    frame = spark.sql(ALL_TYPES)
+    _save(frame, path, **{"indexing.layout": "lean"})
+    return frame
+
+
+def partitioned(spark: SparkSession, path: str) -> DataFrame:
+    """Partition values of several types, odd characters, null."""
+    frame = spark.sql("""SELECT id, CONCAT('request ', id) AS message,
+        CASE id % 4 WHEN 1 THEN 'a=b' WHEN 2 THEN 'c/d' WHEN 3 THEN 'ü %' END AS place, DATE_ADD(DATE'2024-01-01',
+        CAST(id % 3 AS INT)) AS day FROM RANGE(0, 60)""")
+    _save(frame.sort("place", "day"), path, by=("place", "day"))
+    return frame
+
+
+def changed(spark: SparkSession, path: str) -> DataFrame:
+    """Deleted and updated rows in a table of several splits; one split merged."""
+    for start in (0, 100):
+        _save(spark.sql(ALL_TYPES).where(f"id >= {start} AND id < {start} + 100"), path)
+    spark.sql(f"DELETE FROM indextables.`{path}` WHERE id % 10 = 3")
+    spark.sql(f"UPDATE indextables.`{path}` SET name = 'new' WHERE id % 10 = 4")
+    spark.sql(f"MERGE SPLITS '{path}'")
+    spark.sql(f"DELETE FROM indextables.`{path}` WHERE message indexquery 'after'  AND id > 150")
+    frame = spark.sql(ALL_TYPES).where("id % 10 <> 3 AND id <= 150")
+    return frame.selectExpr(
+        *("IF(id % 10 = 4, 'new', name) AS name" if c == "name" else c for c in frame.columns)
+    )
+
+
+def changed_64(spark: SparkSession, path: str) -> DataFrame:
+    """Deletion vectors in their 64-bit form."""
+    _save(spark.range(500).selectExpr("id", "CONCAT('m ', id) AS message"), path)
+    bitmap64 = "'deletion-vectors.bitmap64' = 'true'"
+    spark.sql(f"ALTER TABLE indextables.`{path}` SET TBLPROPERTIES ({bitmap64})")
+    spark.sql(f"DELETE FROM indextables.`{path}` WHERE id % 2 = 0")
+    return spark.range(500).selectExpr("id", "CONCAT('m ', id) AS message").where("id % 2 = 1")
+
+
+def keyed(spark: SparkSession, path: str) -> DataFrame:
+    """A primary key, upserts, hash indexes."""
+    frame = spark.range(300).selectExpr("id", "CONCAT('first ', id) AS message", "id % 3 AS part")
+    _save(frame, path, **{"primary-key": "id"})
+    later = spark.range(100, 150).selectExpr("id", "CONCAT('later ', id) AS message", "7L AS part")
+    _save(later, path)
+    return frame.where("id < 100 OR id >= 150").union(later)
+
+
+def many_versions(spark: SparkSession, path: str) -> DataFrame:
+    """A state, manifests, tombstones and versions after it."""
+    for part in range(13):
+        _save(spark.range(part * 10, part * 10 + 10).selectExpr("id", "'m' AS message"), path)
+    spark.sql(f"DELETE FROM indextables.`{path}` WHERE id BETWEEN 20 AND 29")
+    return spark.range(130).selectExpr("id", "'m' AS message").where("id NOT BETWEEN 20 AND 29")
+
+
+def json_checkpoint(spark: SparkSession, path: str) -> DataFrame:
+    """A checkpoint in JSON instead of a state."""
+    spark.conf.set("spark.indextables.state.format", "json")
+    for part in range(12):
+        _save(spark.range(part * 10, part * 10 + 10).selectExpr("id", "'m' AS message"), path)
+    spark.conf.unset("spark.indextables.state.format")
+    return spark.range(120).selectExpr("id", "'m' AS message")
+
+
+TABLES: tuple[Callable[[SparkSession, str], DataFrame], ...] = (
+    types_compatible, types_lean, partitioned, changed, changed_64, keyed, many_versions,
+    json_checkpoint,
+)  # fmt: skip
+
+
+def main(names: list[str]) -> None:
+    """Write the named tables, or all that are not there yet."""
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.session.timeZone", "UTC")
+    spark = indextables.configure(builder).getOrCreate()
+    for make in TABLES:
+        folder = HERE / f"own-{indextables.__version__}" / make.__name__
+        if folder.exists() or (names and make.__name__ not in names):
+            continue
+        expected = make(spark, str(folder / "table"))
+        _write_expected(expected, folder / "expected.parquet")
+    spark.stop()
+
+
+def _write_expected(frame: DataFrame, file: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(frame.toArrow(), file, compression="zstd")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,56 @@
+"""Tables of every layout this project ever wrote stay readable and writable."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import indextables
+from indextables.log import open_log
+from indextables.storage import open_store
+
+DATA = Path(__file__).parents[1] / "data"
+TABLES = sorted(str(f.relative_to(DATA)) for f in DATA.glob("own-*/*") if f.is_dir())
+
+
+def in_order(rows: pa.Table) -> pa.Table:
+    return rows.sort_by("id").combine_chunks()
+
+
+def same(found: pa.Table, expected: pa.Table) -> bool:
+    wanted = in_order(expected)
+    got = in_order(found.select(wanted.column_names).cast(wanted.schema))
+    # NaN is equal to NaN here, as in Spark
+    return str(got.to_pylist()) == str(wanted.to_pylist())
+
+
+def test_there_are_golden_tables():
+    assert len(TABLES) >= 8
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_are_as_they_were_written(name):
+    table = indextables.open(str(DATA / name / "table"))
+    assert same(table.scan(), pq.read_table(DATA / name / "expected.parquet"))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_version_opens(name):
+    log = open_log(open_store(str(DATA / name / "table")))
+    newest = log.snapshot().version
+    assert [log.snapshot(v).version for v in range(newest + 1)] == list(range(newest + 1))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_takes_more_rows(name, tmp_path):
+    shutil.copytree(DATA / name / "table", tmp_path / "t")
+    expected = pq.read_table(DATA / name / "expected.parquet")
+    more = expected.slice(0, 5)
+    ids = pa.array(range(10_000, 10_005), expected.schema.field("id").type)
+    more = more.set_column(0, expected.schema.field("id"), ids)
+    table = indextables.write(more, str(tmp_path / "t"), mode="append")
+    assert same(table.scan(), pa.concat_tables([expected, more]))
