@@ -58,8 +58,8 @@ def types_lean(spark: SparkSession, path: str) -> DataFrame:
 def partitioned(spark: SparkSession, path: str) -> DataFrame:
     """Partition values of several types, odd characters, null."""
     frame = spark.sql("""SELECT id, CONCAT('request ', id) AS message,
-        CASE id % 4 WHEN 1 THEN 'a=b' WHEN 2 THEN 'c/d' WHEN 3 THEN 'ü %' END AS place, DATE_ADD(DATE'2024-01-01',
-        CAST(id % 3 AS INT)) AS day FROM RANGE(0, 60)""")
+        CASE id % 4 WHEN 1 THEN 'a=b' WHEN 2 THEN 'c/d' WHEN 3 THEN 'ü %' END AS place,
+        DATE_ADD(DATE'2024-01-01', CAST(id % 3 AS INT)) AS day FROM RANGE(0, 60)""")
     _save(frame.sort("place", "day"), path, by=("place", "day"))
     return frame
 
