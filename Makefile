@@ -12,6 +12,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CACHE ?= $(HOME)/.cache/indextables
 export CARGO_TARGET_DIR ?= $(CACHE)/cargo
+# tells pyo3 what to build for; outside the clone, so that all clones share one build of it
+export PYO3_CONFIG_FILE := $(CACHE)/pyo3-abi3.txt
 export PYTHONWARNDEFAULTENCODING =
 # `dev` compiles in seconds for work on the engine; everything measured or shipped is `release`.
 PROFILE ?= release
@@ -75,7 +77,7 @@ docs: setup ## Regenerate the generated documents
 	$(BIN)/python docs/generate.py
 
 ##@ Building
-wheel: $(VENV)/.ready $(JAR) ## Build the wheel into dist/
+wheel: $(VENV)/.ready $(JAR) | $(PYO3_CONFIG_FILE) ## Build the wheel into dist/
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --quiet --release --out $(DIST)
 
 clean: ## Remove what was built here (not the cache)
@@ -91,8 +93,12 @@ $(VENV)/.ready: requirements-dev.txt pyproject.toml
 	echo "$(CURDIR)/python" > $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/indextables.pth
 	touch $@
 
-$(NATIVE): $(RUST_SOURCES) $(VENV)/.ready
-	cd rust && PYO3_NO_PYTHON=1 cargo rustc --quiet --profile $(PROFILE) --lib --features python --crate-type cdylib
+$(PYO3_CONFIG_FILE):
+	@mkdir -p $(@D)
+	printf '%s\n' implementation=CPython version=3.11 shared=true abi3=true > $@
+
+$(NATIVE): $(RUST_SOURCES) $(VENV)/.ready | $(PYO3_CONFIG_FILE)
+	cd rust && cargo rustc --quiet --profile $(PROFILE) --lib --features python --crate-type cdylib
 	cp $(CARGO_TARGET_DIR)/$(subst dev,debug,$(PROFILE))/libindextables_engine.so $@.new
 	mv $@.new $@
 

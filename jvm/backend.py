@@ -18,7 +18,7 @@ _JAR = _ROOT / "python" / "indextables" / "jars" / "indextables-hooks.jar"
 
 
 def _compile_jar() -> None:
-    if not _JAR.exists():
+    if not build.is_fresh(_JAR):
         build.compile_jar(_JAR)
 
 

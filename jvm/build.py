@@ -1,11 +1,12 @@
 """Compile the hooks into one jar with the Scala compiler that pyspark itself carries.
 
-Only a Java runtime is needed. The jar is the same, byte for byte, for the same sources, so that a
-rebuild changes nothing that is shipped.
+Only a Java runtime is needed. The jar is the same, byte for byte, for the same sources, and names
+their digest, so that a jar of other sources is never taken for this one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,23 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_DIGEST = "META-INF/indextables-sources.sha256"
+
+
+def sources_digest() -> str:
+    """A digest of everything the jar is made of."""
+    digest = hashlib.sha256()
+    for path in sorted([*(HERE / "src").glob("*.scala"), *(HERE / "services").iterdir()]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def is_fresh(jar: Path) -> bool:
+    """Whether a jar was made of the present sources."""
+    if not jar.exists():
+        return False
+    with zipfile.ZipFile(jar) as archive:
+        return _DIGEST in archive.namelist() and archive.read(_DIGEST).decode() == sources_digest()
 
 
 def spark_jars() -> Path:
@@ -37,16 +55,18 @@ def compile_sources(classes: Path) -> None:
 
 def pack(classes: Path, jar: Path) -> None:
     """Zip the classes and service files in a fixed order with a fixed date."""
-    files = {str(path.relative_to(classes)): path for path in classes.rglob("*.class")}
-    files |= {f"META-INF/services/{path.name}": path for path in (HERE / "services").iterdir()}
+    found = {str(path.relative_to(classes)): path for path in classes.rglob("*.class")}
+    found |= {f"META-INF/services/{path.name}": path for path in (HERE / "services").iterdir()}
+    files = {name: path.read_bytes() for name, path in found.items()}
+    files[_DIGEST] = sources_digest().encode()
     jar.parent.mkdir(parents=True, exist_ok=True)
     fresh = jar.with_suffix(".new")
     with zipfile.ZipFile(fresh, "w") as archive:
-        for name, path in sorted(files.items()):
+        for name, content in sorted(files.items()):
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, path.read_bytes())
+            archive.writestr(entry, content)
     fresh.replace(jar)
 
 

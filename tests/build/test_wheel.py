@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "jvm"))
+import build  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +44,14 @@ def test_the_wheel_holds(names: set[str], name: str):
 
 def test_the_wheel_holds_nothing_of_the_tests(names: set[str]):
     assert not [name for name in names if name.startswith(("tests", "benches"))]
+
+
+def test_the_jar_is_of_the_present_sources(tmp_path):
+    jar = ROOT / "python" / "indextables" / "jars" / "indextables-hooks.jar"
+    assert build.is_fresh(jar)
+    with zipfile.ZipFile(jar) as packed, zipfile.ZipFile(tmp_path / "old.jar", "w") as old:
+        for name in packed.namelist():
+            content = b"other" if name.endswith(".sha256") else packed.read(name)
+            old.writestr(name, content)
+    assert not build.is_fresh(tmp_path / "old.jar")
+    assert not build.is_fresh(tmp_path / "absent.jar")
