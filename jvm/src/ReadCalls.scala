@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.QueryPlanningTracker
  */
 class ReadCalls(table: ObjectNode) {
   private val name = s"${table.get("properties")} ${table.get("options")}"
-  private val context = Rpc.context(local = table.path("properties").path("path").asText.startsWith("/"))
+  private val context = Rpc.context(local = Locations.isLocal(table.path("properties").path("path").asText))
   private val versions = ReadCalls.versions()
 
   def version: Option[Long] = Option(versions.get(name)).map(_.longValue)

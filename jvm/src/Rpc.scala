@@ -61,7 +61,7 @@ object Rpc {
     val node = json()
     node.set[ObjectNode]("session", sessionConf(local))
     node.set[ObjectNode]("executors", executors())
-    node
+    node.put("base", Locations.base())
   }
 
   /** What changes nothing may be asked again, so it takes a line while there is one; all else takes Spark's way. */

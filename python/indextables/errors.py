@@ -579,8 +579,8 @@ CODES: dict[str, Code] = {
     ),
     "STORAGE_BAD_SCHEME": Code(
         StorageError,
-        "`{url}` names a store of unknown kind `{scheme}`",
-        "use a local path, s3://, abfss://, gs:// or memory://",
+        "the scheme `{scheme}` of `{url}` is not supported; use a local path or {supported}",
+        "copy the data to one of these stores, or mount the store as a local folder",
         "22023",
     ),
     "STORAGE_BAD_URL": Code(

@@ -138,3 +138,16 @@ def test_a_client_program_needs_only_the_package(path, address):
         env={k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))},
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_a_relative_path_leads_where_parquet_goes(remote):
+    frame = remote.range(3)
+    frame.write.parquet("relative_parquet")
+    frame.write.format("indextables").save("relative_events")
+    file = remote.read.parquet("relative_parquet").selectExpr("input_file_name()").first()[0]
+    place = Path(file.removeprefix("file://")).parents[1] / "relative_events"
+    assert (place / "_transaction_log").is_dir()
+    assert remote.read.format("indextables").load("relative_events").count() == 3
+    detail = remote.sql("DESCRIBE INDEXTABLES DETAIL './relative_events'").first()
+    assert detail.asDict()["location"] == str(place)
+    assert remote.sql("SELECT * FROM indextables.`relative_events`").count() == 3

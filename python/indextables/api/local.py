@@ -29,7 +29,7 @@ from indextables.read.key_pruning import prune_by_key
 from indextables.read.rows import PSEUDO, SCORE, SNIPPET, ReadSpec, read_table, sources_of
 from indextables.save.table import run_write_table
 from indextables.sql.where import parse_where
-from indextables.storage import open_store
+from indextables.storage import find_location, open_store
 
 MODES = ("append", "overwrite", "errorifexists", "ignore")
 
@@ -41,7 +41,7 @@ class Table:
         self, path: str, version: int | None, timestamp: str | None, options: Mapping[str, str]
     ) -> None:
         given = resolve(options)
-        self._log = open_log(open_store(path, given), given)
+        self._log = open_log(open_store(find_location(path, given), given), given)
         moment = None if timestamp is None else parse_timestamp(timestamp)
         self._snapshot: Snapshot = self._log.snapshot(version, moment)
         self._settings = resolve(options, table=self._snapshot.metadata.configuration)
@@ -217,6 +217,6 @@ def write(
     if mode not in MODES:
         raise error("SAVE_MODE", mode=mode, allowed=", ".join(MODES))
     settings = resolve(options or {})
-    log = open_log(open_store(path, settings), settings)
+    log = open_log(open_store(find_location(path, settings), settings), settings)
     run_write_table(log, data, mode, partition_by, options or {}, parse=parse_where)
     return open(path, options=options)

@@ -15,7 +15,7 @@ from indextables.log import open_log
 from indextables.spark.failures import as_ours
 from indextables.spark.functions import indexqueryall
 from indextables.spark.merge_builder import MergeBuilder, delete_text, update_text
-from indextables.storage import open_store
+from indextables.storage import find_location, open_store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -173,7 +173,8 @@ class IndexTable:
     def files(self) -> Any:
         """The live splits as an Arrow table."""
         settings = resolve(session=self._spark.conf.getAll)
-        return open_log(open_store(self.path, settings), settings).snapshot().files()
+        store = open_store(find_location(self.path, settings), settings)
+        return open_log(store, settings).snapshot().files()
 
     def _command(self, text: str) -> DataFrame:
         return self._spark.sql(text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # keys of Hadoop's own file systems: whoever has set them for Spark need not set them again
-_HADOOP = ("fs.s3a.", "fs.azure.", "fs.gs.")
+_HADOOP = ("fs.s3a.", "fs.azure.", "fs.gs.", "fs.defaultfs")
 _log = logging.getLogger("indextables.config")
 _BY_KEY = {
     name.lower(): option

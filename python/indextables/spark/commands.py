@@ -93,7 +93,7 @@ class SparkDoor:
 
     def log(self, path: str) -> Log:
         """The log of the table at a path, shared with the scans."""
-        return warm.log_at(path, self.settings({}))
+        return warm.log_at(self.request.qualify(path), self.settings({}))
 
     def logs(self) -> list[Log]:
         """All logs that are held open."""
@@ -150,7 +150,7 @@ class SparkDoor:
 
     def invalidate(self, path: str | None) -> tuple[int, int]:
         """Forget held logs."""
-        return warm.invalidate(path)
+        return warm.invalidate(None if path is None else self.request.qualify(path))
 
 
 @dataclass(frozen=True)

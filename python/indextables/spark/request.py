@@ -13,6 +13,7 @@ from indextables.config.settings import Settings, resolve
 from indextables.errors import error
 from indextables.model.types import Struct, parse_field
 from indextables.runtime.context import Executor
+from indextables.storage.address import qualify
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,16 @@ class Request:
         given = {key.lower(): value for key, value in self.options.items()}
         for key in ("path", "location"):
             if given.get(key):
-                return given[key]
+                return self.qualify(given[key])
         paths = json.loads(given.get("paths", "[]"))
         if len(paths) > 1:
             raise error("PATHS_SEVERAL", paths=", ".join(paths))
-        return str(paths[0]) if paths else None
+        return self.qualify(str(paths[0])) if paths else None
+
+    def qualify(self, path: str) -> str:
+        """A path as Spark's own file sources resolve it; this process may work elsewhere."""
+        base = self.body.get("base")
+        return path if base is None else qualify(path, base)
 
     def schema(self, key: str) -> Struct:
         """A schema of the document, as a value."""

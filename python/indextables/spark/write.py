@@ -92,7 +92,8 @@ def commit(request: Request) -> dict[str, Any]:
         return {"version": done.version, **abort(request)}
     settings = request.settings_for(done.snapshot.metadata.configuration)
     written = OpenTable(log, done.snapshot, settings)
-    maintain_after_write(written, LocalContext({**request.session, **request.options}))
+    context = LocalContext({**request.session, **request.options}, qualified=True)
+    maintain_after_write(written, context)
     return {"version": done.version}
 
 

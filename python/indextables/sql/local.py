@@ -13,7 +13,7 @@ from indextables.log import Log, open_log
 from indextables.runtime.context import Executor
 from indextables.runtime.tasks import run_task
 from indextables.sql.where import parse_where
-from indextables.storage import open_store
+from indextables.storage import Store, find_location, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,10 +26,14 @@ T = TypeVar("T")
 
 @dataclass
 class LocalContext:
-    """Answers what operations ask, without Spark; `tables` maps names to paths."""
+    """Answers what operations ask, without Spark; `tables` maps names to paths.
+
+    `qualified` says that paths were resolved already.
+    """
 
     session: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
+    qualified: bool = False
     _logs: dict[str, Log] = field(default_factory=dict)
     _hits: int = 0
     _misses: int = 0
@@ -41,7 +45,7 @@ class LocalContext:
     def log(self, path: str) -> Log:
         """The log at a path, held open."""
         settings = self.settings({})
-        store = open_store(path, settings)
+        store = self._store(path, settings)
         if store.url in self._logs:
             self._hits += 1
         else:
@@ -94,8 +98,11 @@ class LocalContext:
     def invalidate(self, path: str | None) -> tuple[int, int]:
         """Forget held logs."""
         before = self._hits, self._misses
-        keep = None if path is None else open_store(path, self.settings({})).url
+        keep = None if path is None else self._store(path, self.settings({})).url
         for url, log in list(self._logs.items()):
             if keep in (None, url):
                 log.invalidate()
         return before
+
+    def _store(self, path: str, settings: Settings) -> Store:
+        return open_store(path if self.qualified else find_location(path, settings), settings)

@@ -5,22 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from indextables.errors import error
+from indextables.storage.address import names_store
 
 MAX_PARTS = 2
-_PATH_STARTS = (
-    "/",
-    "./",
-    "../",
-    "file:",
-    "memory:",
-    "s3://",
-    "s3a://",
-    "hdfs://",
-    "abfss://",
-    "wasbs://",
-    "azure://",
-    "gs://",
-)
+_PATH_STARTS = ("/", "./", "../")
 
 
 @dataclass(frozen=True)
@@ -37,7 +25,9 @@ class Target:
     @property
     def is_path(self) -> bool:
         """Whether no catalog needs to be asked."""
-        return self.path is not None and self.path.startswith(_PATH_STARTS)
+        if self.path is None:
+            return False
+        return self.path.startswith(_PATH_STARTS) or names_store(self.path)
 
     @property
     def parts(self) -> tuple[str, ...]:

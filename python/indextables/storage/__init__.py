@@ -1,6 +1,6 @@
 """Hands: reading and writing objects, wherever the table lies."""
 
-from indextables.storage.location import open_store
+from indextables.storage.location import find_location, open_store
 from indextables.storage.store import ObjectMeta, Store
 
-__all__ = ["ObjectMeta", "Store", "open_store"]
+__all__ = ["ObjectMeta", "Store", "find_location", "open_store"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import posixpath
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +25,8 @@ class Kind(StrEnum):
 
 
 _SCHEMES = {
+    "file": Kind.LOCAL,
+    "memory": Kind.MEMORY,
     "s3": Kind.S3,
     "s3a": Kind.S3,
     "s3n": Kind.S3,
@@ -34,6 +39,7 @@ _SCHEMES = {
     "gs": Kind.GOOGLE,
     "gcs": Kind.GOOGLE,
 }
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _NATIVE_SCHEMES = {Kind.S3: "s3", Kind.AZURE: "az", Kind.GOOGLE: "gs"}
 
 
@@ -61,26 +67,70 @@ class Address:
         return self.prefix
 
 
+def names_store(text: str) -> bool:
+    """Whether a text begins with a scheme, so that it cannot be the name of a table."""
+    return _SCHEME.match(text) is not None
+
+
+def qualify(text: str, base: str) -> str:
+    """A location as Hadoop's `Path.makeQualified` has it, for paths that come through Spark.
+
+    `base` is the folder that relative paths start from, with the scheme and the authority of the
+    default file system. As in Hadoop, `%` stands for itself.
+    """
+    found = _SCHEME.match(text)
+    scheme, authority, folder = _split(base)
+    if found is None:
+        path = posixpath.normpath(posixpath.join(folder or "/", text))
+    elif text[found.end() :].startswith("//") and found[1].lower() != "file":
+        return text
+    else:
+        given, named, path = _split(text)
+        if not path.startswith("/"):
+            raise _bad(text, f"the path after `{given}:` is relative")
+        if given not in _SCHEMES:
+            raise _unknown(text, given)
+        if given != scheme:
+            scheme, authority = given, named
+        path = posixpath.normpath(path)
+    # "//" at the front is kept by normpath, and would be taken for an authority
+    path = "/" + path.lstrip("/")
+    return path if scheme == "file" else f"{scheme}://{authority}{path}"
+
+
+def _split(url: str) -> tuple[str, str, str]:
+    """Scheme, authority and path of `scheme:path` or `scheme://authority/path`."""
+    scheme, _, rest = url.partition(":")
+    if not rest.startswith("//"):
+        return scheme.lower(), "", rest
+    authority, slash, path = rest[2:].partition("/")
+    return scheme.lower(), authority, slash + path
+
+
 def parse_address(url: str) -> Address:
     """The address a text means; without a scheme it is a path on this machine."""
-    scheme, separator, rest = url.partition(":")
-    scheme = scheme.lower()
-    if not separator or "/" in scheme:
+    found = _SCHEME.match(url)
+    if found is None:
         return _local(url)
-    if scheme == "file":
-        return _local(unquote(urlsplit(url).path))
-    if not rest.startswith("//"):
-        return _local(url)
-    authority, _, path = rest[2:].partition("/")
-    if scheme == "memory":
-        return Address(Kind.MEMORY, url.rstrip("/"), prefix=f"{authority}/{path}".strip("/"))
+    scheme, rest = found[1].lower(), url[found.end() :]
     kind = _SCHEMES.get(scheme)
     if kind is None:
-        raise error("STORAGE_BAD_SCHEME", url=_without_user(url), scheme=scheme)
+        raise _unknown(url, scheme)
+    if kind is Kind.LOCAL:
+        if not rest.startswith("/"):
+            raise _bad(url, f"the path after `{scheme}:` is relative")
+        return _local(unquote(urlsplit(url).path))
+    if not rest.startswith("//"):
+        raise _bad(url, f"write `{scheme}://`, then the bucket, then the path")
+    authority, _, path = rest[2:].partition("/")
+    if kind is Kind.MEMORY:
+        return Address(kind, url.rstrip("/"), prefix=f"{authority}/{path}".strip("/"))
     return _remote(kind, url, authority, path)
 
 
 def _local(path: str) -> Address:
+    if _is_private(os.environ) and not path.startswith(("/", "~")):
+        raise _bad(path, "this process works in a folder that Spark deletes: give a full path")
     # the folder may not exist yet
     real = os.path.realpath(Path(path).expanduser())
     return Address(Kind.LOCAL, real, prefix=real)
@@ -99,6 +149,16 @@ def _remote(kind: Kind, url: str, authority: str, path: str) -> Address:
         raise _bad(url, "it names no bucket")
     account, _, domain = host.partition(".") if at else ("", "", "")
     return Address(kind, url.rstrip("/"), bucket, "/".join(parts), account, domain)
+
+
+def _is_private(environ: Mapping[str, str]) -> bool:
+    """Whether this is a Python worker of Spark Connect, which has a temporary working folder."""
+    return environ.get("SPARK_JOB_ARTIFACT_UUID", "default") != "default"
+
+
+def _unknown(url: str, scheme: str) -> IndexTablesError:
+    supported = ", ".join(f"{name}://" for name in _SCHEMES if name != "file")
+    return error("STORAGE_BAD_SCHEME", url=_without_user(url), scheme=scheme, supported=supported)
 
 
 def _bad(url: str, detail: str) -> IndexTablesError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Mapping
 
 from indextables.config.settings import Settings
-from indextables.storage.address import Kind
+from indextables.storage.address import Kind, qualify
 from indextables.storage.backend import connect
 from indextables.storage.connection import plan_connection
+from indextables.storage.hadoop_files import hadoop_files
 from indextables.storage.memory import memory_folder
 from indextables.storage.store import Store
 
@@ -32,3 +34,20 @@ def open_store(
     return Store(
         address.url, connect(connection), connection.native(), secrets=connection.secrets()
     )
+
+
+def find_location(
+    path: str, settings: Settings | None = None, environ: Mapping[str, str] | None = None
+) -> str:
+    """The location of a path that a user gave without Spark, as Spark would resolve it.
+
+    Hadoop's `fs.defaultFS` counts where it is set or in the files of HADOOP_CONF_DIR; otherwise
+    paths without a scheme are local.
+    """
+    environ = os.environ if environ is None else environ
+    given = (settings or Settings()).hadoop.get("fs.defaultfs")
+    default = given.reveal() if given else hadoop_files(environ).get("fs.defaultFS", "file:///")
+    if default.startswith("file:") or path.startswith("file:"):
+        return path
+    user = environ.get("HADOOP_USER_NAME") or getpass.getuser()
+    return qualify(path, f"{default.rstrip('/')}/user/{user}")

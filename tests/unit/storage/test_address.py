@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from indextables.config.settings import resolve
 from indextables.errors import StorageError
-from indextables.storage.address import Kind, parse_address
+from indextables.storage import find_location
+from indextables.storage.address import Kind, parse_address, qualify
 from indextables.storage.store import check_path
 
 
@@ -38,7 +40,8 @@ def test_account_and_domain_come_from_the_address_when_it_is_azure():
 @pytest.mark.parametrize(
     "url",
     ["hdfs://n/t", "s3://", "s3://b/../other", "s3://key:hush@b/t", "gs://user:hush@b/t",
-     "abfss://c:hush@a.dfs.core.windows.net/t", "ftp://u:hush@h/t"],
+     "abfss://c:hush@a.dfs.core.windows.net/t", "ftp://u:hush@h/t",
+     "hdfs:/data/t", "dbfs:/x", "s3:/b/x", "s3a:b/x", "memory:/t", "file:t", "a:b"],
 )  # fmt: skip
 def test_an_address_is_refused_without_its_password_when_it_cannot_be_opened(url):
     with pytest.raises(StorageError) as caught:
@@ -63,3 +66,61 @@ def test_a_path_is_refused_when_it_leaves_the_table(path):
 )
 def test_a_path_is_taken_as_it_is_when_it_stays_inside(path):
     assert check_path(path) == path
+
+
+LOCAL, HDFS = "file:/home/me", "hdfs://nn:8020/user/me"
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "wanted"),
+    [
+        ("events", LOCAL, "/home/me/events"),
+        ("./a/../events/", LOCAL, "/home/me/events"),
+        ("../events", LOCAL, "/home/events"),
+        ("~/events", LOCAL, "/home/me/~/events"),
+        ("/data/t", LOCAL, "/data/t"),
+        ("//data//t", LOCAL, "/data/t"),
+        ("file:/data/my%20t", LOCAL, "/data/my%20t"),
+        ("file:///data/t", LOCAL, "/data/t"),
+        ("file:/data/t", HDFS, "/data/t"),
+        ("s3a://b/t", LOCAL, "s3a://b/t"),
+        ("events", "s3a://b/user/me", "s3a://b/user/me/events"),
+        ("/events", "s3a://b/user/me", "s3a://b/events"),
+        ("s3a:/events", "s3a://b/user/me", "s3a://b/events"),
+        ("2024-01-01T10:00/t", LOCAL, "/home/me/2024-01-01T10:00/t"),
+    ],
+)
+def test_a_path_is_qualified_as_hadoop_does_when_it_comes_through_spark(text, base, wanted):
+    assert qualify(text, base) == wanted
+
+
+@pytest.mark.parametrize("text", ["dbfs:/x", "s3:b/x", "file:x", "a:b"])
+def test_a_path_is_refused_when_it_would_lead_elsewhere(text):
+    with pytest.raises(StorageError):
+        parse_address(qualify(text, LOCAL))
+
+
+def test_an_unknown_scheme_says_what_is_supported():
+    with pytest.raises(StorageError, match=r"`dbfs` of `dbfs:/x` is not.*s3://") as caught:
+        parse_address("dbfs:/x")
+    assert caught.value.code == "STORAGE_BAD_SCHEME"
+
+
+def test_a_relative_path_is_refused_when_spark_deletes_the_working_folder(monkeypatch):
+    monkeypatch.setenv("SPARK_JOB_ARTIFACT_UUID", "some-session")
+    with pytest.raises(StorageError, match="full path"):
+        parse_address("events")
+    assert parse_address("/data/events").prefix == "/data/events"
+
+
+def test_the_default_file_system_counts_when_there_is_no_spark(tmp_path):
+    (tmp_path / "core-site.xml").write_text(
+        "<configuration><property><name>fs.defaultFS</name><value>s3a://b</value></property>"
+        "</configuration>"
+    )
+    environ = {"HADOOP_CONF_DIR": str(tmp_path), "HADOOP_USER_NAME": "me"}
+    found = [find_location(path, environ=environ) for path in ("/t", "t", "file:/t", "gs://c/t")]
+    assert found == ["s3a://b/t", "s3a://b/user/me/t", "file:/t", "gs://c/t"]
+    nearer = resolve(session={"spark.hadoop.fs.defaultFS": "file:///"})
+    assert find_location("/t", nearer, environ) == "/t"
+    assert find_location("t", environ={}) == "t"

@@ -1,0 +1,33 @@
+package org.apache.spark.sql.indextables
+
+import java.io.IOException
+import java.net.URI
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.security.UserGroupInformation
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.internal.SQLConf
+
+/** Where paths without a scheme begin; Python resolves them from there. */
+object Locations {
+  /** The working directory of the default file system, as Spark's own file sources have it. */
+  def base(): String = {
+    val conf = SparkContext.getActive.map(_.hadoopConfiguration).getOrElse(new Configuration())
+    val root = defaultFileSystem(conf)
+    // Python's client may know the store when no class of Hadoop does; Hadoop's stores all begin in /user
+    try FileSystem.get(root, conf).getWorkingDirectory.toString
+    catch {
+      case _: IOException | _: RuntimeException =>
+        val home = new Path("/user", UserGroupInformation.getCurrentUser.getShortUserName)
+        home.makeQualified(root, home).toString
+    }
+  }
+
+  def isLocal(path: String): Boolean = path.startsWith("/") && base().startsWith("file:")
+
+  private def defaultFileSystem(conf: Configuration): URI =
+    Option(SQLConf.get.getConfString(FileSystem.FS_DEFAULT_NAME_KEY, null))
+      .fold(FileSystem.getDefaultUri(conf))(URI.create)
+}
