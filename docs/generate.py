@@ -270,7 +270,15 @@ assert table.num_rows == 4
 best = table.search("cart", ["id", "message"], limit=1)
 print(best.to_pandas())
 assert table.scan(["id"], where="id > 2").num_rows == 2
+assert table.scan(["id"], order_by=["id DESC"], limit=1)["id"].to_pylist() == [4]
+assert table.count("id < 3", query="timeout") == 1
+found = table.aggregate({"rows": "count(*)", "last": "max(id)"}, by=["message"], order_by=["last"])
+assert found.num_rows == 4
 ```
+
+Reads are planned as Spark's are: partitions and statistics leave out splits, counts and aggregates
+are answered by the transaction log and the index where these know them exactly, and what cannot be
+answered exactly is an error.
 
 What comes out is Arrow: `.to_pandas()`, `polars.from_arrow(...)` and DuckDB take it as it is.""".splitlines()
 

@@ -111,6 +111,12 @@ class Code:
 
 
 CODES: dict[str, Code] = {
+    "AGGREGATE_UNSUPPORTED": Code(
+        UnsupportedError,
+        "the index cannot answer this aggregation exactly",
+        "ask through Spark, or read the columns with scan() and aggregate them",
+        "0A000",
+    ),
     "ARITHMETIC_OVERFLOW": Code(
         InvalidError,
         "the sum of `{column}` does not fit its type",
@@ -317,6 +323,12 @@ CODES: dict[str, Code] = {
         "no batch of MERGE SPLITS on `{path}` succeeded: {problem}",
         "see the log for every problem; the table is unchanged",
         "58030",
+    ),
+    "ORDER_UNSUPPORTED": Code(
+        UnsupportedError,
+        "rows cannot be put in order by these columns",
+        "order by columns of numbers, strings, dates, timestamps, booleans or binary values",
+        "0A000",
     ),
     "OVERWRITE_CONDITION": Code(
         UnsupportedError,

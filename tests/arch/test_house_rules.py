@@ -80,3 +80,13 @@ def test_no_vague_names_in_source():
         if vague.search(p.read_text("utf-8"))
     ]
     assert found == []
+
+
+def test_reads_are_planned_only_in_read():
+    built = re.compile(r"\b(?:ReadSpec|ScanSpec|ScanPlan)\(")
+    elsewhere = [
+        str(p.relative_to(ROOT))
+        for p in source(".py")
+        if p.parent.name != "read" and built.search(p.read_text("utf-8"))
+    ]
+    assert elsewhere == []

@@ -20,11 +20,11 @@ from indextables.config.settings import resolve
 from indextables.engine.writer import SplitWriter
 from indextables.log import Operation, open_log
 from indextables.model.types import Atomic, Field, Struct, render_schema
-from indextables.plan.columns import describe_columns, file_mappings
 from indextables.plan.fields import plan_fields
-from indextables.plan.filters import plan_filters
-from indextables.read.rows import DOC, PSEUDO, SPLIT, ReadSpec, read_table, sources_of
-from indextables.read.table import open_table
+from indextables.read.request import ScanRequest
+from indextables.read.scan import plan_scan, run_scan
+from indextables.read.spec import ROW_ID
+from indextables.read.table import OpenTable, open_table
 from indextables.rows.change_rows import positions
 from indextables.rows.commit_rows import RowChange, commit_rows
 from indextables.save.commit import Save, commit_save
@@ -97,33 +97,19 @@ def _save(path: str, number: int, kind: str) -> None:
     condition = None
     if kind == "replace" and table is not None:
         text = f"id >= {number * 100 - 200} AND id < {number * 100 + 100}"
-        condition = Condition(*_filters(table, text), settings)
+        condition = Condition.of(OpenTable(log, table, settings), [parse_where(text, SCHEMA)])
     overwrite = {"append": "none", "overwrite": "all", "replace": "where"}[kind]
     save = Save(overwrite, SCHEMA, PARTITIONS, fields, splits, settings, {}, condition)
     commit_save(log, save, table)
-
-
-def _filters(table: Any, text: str) -> tuple[Any, Any]:
-    columns = describe_columns(SCHEMA, PARTITIONS, {}, file_mappings(table.files()))
-    return plan_filters([parse_where(text, SCHEMA)], columns, time_zone="UTC"), columns
 
 
 def _delete(path: str, number: int) -> None:
     settings = resolve({}, OPTIONS)
     log = open_log(open_store(path, settings), settings)
     table = log.snapshot()
-    names = ["id", SPLIT, DOC]
-    types = {**PSEUDO, "id": pa.int64()}
-    spec = ReadSpec(
-        place=log.store.native(),
-        settings=settings,
-        table_schema=table.metadata.schema_string,
-        partition_columns=PARTITIONS,
-        output=pa.schema([pa.field(name, types[name]) for name in names]),
-        queries=({"type": "all"},),
-    )
-    files = table.files()
-    found = read_table(spec, sources_of(files, [0] * files.num_rows))
+    output = pa.schema([pa.field("id", pa.int64()), *ROW_ID])
+    request = ScanRequest(output, here=True)
+    found = run_scan(plan_scan(OpenTable(log, table, settings), request))
     wanted = [i % 10 == number % 10 for i in found["id"].to_pylist()]
     change = RowChange(Operation.DELETE, positions(found.filter(pa.array(wanted, pa.bool_()))))
     if change.deleted:

@@ -12,6 +12,7 @@ from tests.native.generated_tables import to_table
 from tests.unit.plan.aggregate_oracle import alike, answer_of, sql
 from tests.unit.plan.generated import SCHEMA, rows
 
+from indextables.expr.aggregation import parse_aggregation
 from indextables.model.types import Struct
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.columns import describe_columns
@@ -91,7 +92,7 @@ def test_planned_aggregates_are_sqls(folder, case):
         "group_by": [{"col": [key]} for key in keys],
         "functions": [function(*f) for f in functions],
     }
-    plan = plan_aggregation(request, columns)
+    plan = plan_aggregation(parse_aggregation(request), columns)
     assert plan is not None
     merged = merge_partials(partials(folder, groups, plan, fields), plan)
     everything = [row for group in groups for row in group]
@@ -104,6 +105,6 @@ def test_distinct_values_are_counted_across_splits(folder):
     data = [dict.fromkeys(NAMES) | row for row in data]
     columns = describe_columns(INSIDE, configuration=remember_fields(FIELDS))
     request = {"functions": [function("COUNT", "c_string", True), function("AVG", "c_long")]}
-    plan = plan_complete(request, columns)
+    plan = plan_complete(parse_aggregation(request), columns)
     found = finish(partials(folder, [data, data[:2]], plan.partial, FIELDS), plan)
     assert found.to_pylist() == [{"agg_func_0": 3, "agg_func_1": 11 / 7}]

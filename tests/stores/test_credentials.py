@@ -22,7 +22,7 @@ from indextables.engine.split import Split
 from indextables.engine.store import open_store as open_native
 from indextables.errors import IndexTablesError, StorageError
 from indextables.log import open_log
-from indextables.read.rows import ReadSpec
+from indextables.read.spec import ReadSpec
 from indextables.save.splits import WriteSpec
 from indextables.spark.request import Request
 from indextables.storage import open_store

@@ -108,8 +108,8 @@ def planned(table, options):
         "schema": SCHEMA.to_json(),
         "wire": SCHEMA.to_json(),
     }
-    task, sources = scan.plan_rows(Request(body))
-    return task.spec, [source for source in sources if source.prewarm]
+    found = scan.scan_of(Request(body))
+    return found.spec, [source for source in found.sources if source.prewarm]
 
 
 def test_a_later_machine_loads_what_was_prewarmed_when_it_is_to_catch_up(

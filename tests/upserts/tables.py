@@ -14,9 +14,12 @@ from indextables.index.hash_files import hashes_of
 from indextables.index.key_hash import hash_keys
 from indextables.log import Log, Snapshot
 from indextables.log.transaction import Operation
-from indextables.model.types import Atomic, Field, Struct, render_schema
+from indextables.model.types import Atomic, Field, Struct
 from indextables.plan.key_splits import buckets_of
-from indextables.read.rows import DOC, SPLIT, ReadSpec, read_table, sources_of
+from indextables.read.request import ScanRequest
+from indextables.read.scan import plan_scan, run_scan
+from indextables.read.spec import DOC, SPLIT
+from indextables.read.table import OpenTable
 from indextables.rows.commit_rows import RowChange, commit_rows
 from indextables.save.commit import Save, commit_save
 from indextables.save.spec import spec_of_write
@@ -90,16 +93,9 @@ class KeyTable:
         """All live rows of a version, in some order."""
         table = table or self.log.snapshot()
         extra = {SPLIT: pa.string(), DOC: pa.int64()}
-        spec = ReadSpec(
-            place=self.log.store.native(),
-            settings=resolve(self.options),
-            table_schema=render_schema(SCHEMA),
-            partition_columns=self.partition_columns,
-            output=pa.schema([*ARROW, *(pa.field(name, extra[name]) for name in more)]),
-            queries=({"type": "all"},),
-        )
-        files = table.files()
-        return read_table(spec, sources_of(files, [0] * files.num_rows))
+        output = pa.schema([*ARROW, *(pa.field(name, extra[name]) for name in more)])
+        opened = OpenTable(self.log, table, resolve(self.options))
+        return run_scan(plan_scan(opened, ScanRequest(output, here=True)))
 
     def rows(self, table: Snapshot | None = None) -> list[Row]:
         return sorted(values(self.read(table)), key=str)

@@ -9,7 +9,7 @@ from indextables.commands.merge_splits import MergeRequest, run_merge
 from indextables.commands.restore import run_restore
 from indextables.errors import ConflictError
 from indextables.log import Operation, open_log
-from indextables.read.rows import DOC, SPLIT
+from indextables.read.spec import DOC, SPLIT
 from indextables.read.table import OpenTable
 from indextables.save.commit import Save, commit_save
 from indextables.sql.local import LocalContext

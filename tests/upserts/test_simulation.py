@@ -36,7 +36,7 @@ from indextables.errors import (
     TableNotFoundError,
 )
 from indextables.log import Log, Operation
-from indextables.read.rows import DOC, SPLIT
+from indextables.read.spec import DOC, SPLIT
 from indextables.read.table import OpenTable
 from indextables.runtime.tasks import run_task
 from indextables.storage import ObjectMeta

@@ -14,20 +14,20 @@ import pyarrow as pa
 
 from indextables.config.settings import resolve
 from indextables.errors import error
-from indextables.expr.predicate import ALL_FIELDS, Predicate, Search
+from indextables.expr.aggregation import Aggregation, Function, SortKey
+from indextables.expr.predicate import ALL_FIELDS, Column, Expr, Predicate, Search
 from indextables.log import Snapshot, open_log
 from indextables.log.history import parse_timestamp
-from indextables.plan.filters import plan_filters
-from indextables.plan.prune import prune_splits
-from indextables.plan.queries import split_queries
-from indextables.plan.search import plan_snippet
-from indextables.plan.tree import ALL
+from indextables.plan.topk import engine_key
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
-from indextables.read.changes import ChangeSource, changes_between, read_changes
-from indextables.read.columns import columns_of, query_check
-from indextables.read.key_pruning import prune_by_key
-from indextables.read.rows import PSEUDO, SCORE, SNIPPET, ReadSpec, read_table, sources_of
+from indextables.read.changes import changes_between, plan_changes, read_changes
+from indextables.read.request import ScanRequest
+from indextables.read.rows import put_in_order
+from indextables.read.scan import Scan, plan_scan, run_scan
+from indextables.read.spec import PSEUDO, SCORE, SNIPPET
+from indextables.read.table import OpenTable
 from indextables.save.table import run_write_table
+from indextables.sql.select import parse_function, parse_key, parse_sort_key
 from indextables.sql.where import parse_where
 from indextables.storage import find_location, open_store
 
@@ -44,7 +44,8 @@ class Table:
         self._log = open_log(open_store(find_location(path, given), given), given)
         moment = None if timestamp is None else parse_timestamp(timestamp)
         self._snapshot: Snapshot = self._log.snapshot(version, moment)
-        self._settings = resolve(options, table=self._snapshot.metadata.configuration)
+        settings = resolve(options, table=self._snapshot.metadata.configuration)
+        self._table = OpenTable(self._log, self._snapshot, settings)
 
     def __repr__(self) -> str:
         return f"Table({self.path!r}, version={self.version})"
@@ -103,28 +104,88 @@ class Table:
         columns: Sequence[str] | None = None,
         limit: int = 10,
         where: str | None = None,
+        *,
+        score: bool = False,
+        snippet: bool = False,
     ) -> pa.Table:
-        """The best rows for a search text, with `_score` and `_snippet`; all columns or some.
+        """The best rows for a search text, best first; all columns or some.
 
         The text is searched in all text columns unless it names columns itself
-        (`message:timeout`). `where` narrows further, such as `level = 'ERROR'`.
+        (`message:timeout`). `where` narrows further, such as `level = 'ERROR'`. With `score` and
+        `snippet` each row says in `_score` how well it matches, in `_snippet` where.
         """
-        predicates: list[Predicate] = [Search("any", ALL_FIELDS, query)]
-        if where:
-            predicates.append(parse_where(where, self._snapshot.schema))
-        wanted = self._wanted([*(columns or self.schema.names), SCORE, SNIPPET])
-        found = self._read(predicates, wanted, limit=limit, order="score")
-        return found.sort_by([(SCORE, "descending")]).slice(0, limit)
+        more = [name for name, asked in ((SCORE, score), (SNIPPET, snippet)) if asked]
+        request = ScanRequest(
+            output=self._wanted([*(columns or self.schema.names), *more]),
+            predicates=(Search("any", ALL_FIELDS, query), *self._where(where)),
+            order=(SortKey(Column((SCORE,)), ascending=False, nulls_first=False),),
+            limit=limit,
+            here=True,
+        )
+        return run_scan(self._plan(request))
 
     def scan(
         self,
         columns: Sequence[str] | None = None,
         where: str | None = None,
         limit: int | None = None,
+        *,
+        order_by: Sequence[str] = (),
+        offset: int = 0,
     ) -> pa.Table:
-        """Rows, all or those a condition holds for."""
-        predicates = [parse_where(where, self._snapshot.schema)] if where else []
-        found = self._read(predicates, self._wanted(columns or self.schema.names), limit=limit)
+        """Rows, all or those a condition holds for.
+
+        `order_by` are columns with a direction, such as `ts DESC`; with a `limit` the index finds
+        the first rows. `offset` skips rows of the result.
+        """
+        request = ScanRequest(
+            output=self._wanted(columns or self.schema.names),
+            predicates=self._where(where),
+            order=self._order(order_by),
+            limit=None if limit is None else limit + offset,
+            offset=offset,
+            here=True,
+        )
+        return run_scan(self._plan(request))
+
+    def count(self, where: str | None = None, query: str | None = None) -> int:
+        """How many rows there are, or how many a condition and a search text find.
+
+        What the transaction log knows is not read from splits: all rows, and conditions on
+        partition columns.
+        """
+        counted = self._aggregate((), (Function("COUNT_STAR"),), where, query)
+        return int(counted.column(0)[0].as_py())
+
+    def aggregate(
+        self,
+        functions: Mapping[str, str] | Sequence[str],
+        by: Mapping[str, str] | Sequence[str] = (),
+        where: str | None = None,
+        query: str | None = None,
+        *,
+        order_by: Sequence[str] = (),
+        limit: int | None = None,
+    ) -> pa.Table:
+        """Aggregate rows, all or those a condition and a search text find.
+
+        `functions` are `count(*)`, `count(x)`, `count(distinct x)`, `sum(x)`, `avg(x)`, `min(x)`
+        and `max(x)`; `by` are the group keys: columns, `indextables_histogram(x, 10)`,
+        `indextables_date_histogram(ts, '1h')`, `indextables_range(x, 'low', NULL, 5, 'high', 5,
+        NULL)`, `date_trunc('day', ts)`. Columns of the result are named as written, or by the keys
+        of a mapping. Sums and averages are exact as in Spark: a sum of whole numbers that overflows
+        is an error. `order_by` and `limit` are about the groups.
+        """
+        schema = self._snapshot.schema
+        keys, wanted = _named(by), _named(functions)
+        found = self._aggregate(
+            tuple(parse_key(text, schema) for text in keys.values()),
+            tuple(parse_function(text, schema) for text in wanted.values()),
+            where,
+            query,
+        ).rename_columns([*keys, *wanted])
+        if order_by:
+            found = _in_order(found, order_by)
         return found if limit is None else found.slice(0, limit)
 
     def changes(self, first: int, last: int | None = None) -> pa.Table:
@@ -136,17 +197,41 @@ class Table:
         end = self.version if last is None else min(last, self.version)
         rows = list(changes_between(self._log, first, end))
         columns = [pa.field(name, kind) for name, kind in CHANGE_COLUMNS.items()]
-        spec = ReadSpec(
-            place=self._log.store.native(),
-            settings=self._settings,
-            table_schema=self._snapshot.metadata.schema_string,
-            partition_columns=self.partition_columns,
-            output=pa.schema([*self.schema, *columns]),
-            queries=(ALL,),
-            given=tuple(CHANGE_COLUMNS),
+        request = ScanRequest(pa.schema([*self.schema, *columns]), here=True)
+        found = plan_changes(self._table, request, rows)
+        batches = read_changes(found.spec, found.sources)
+        return pa.Table.from_batches(list(batches), schema=request.output)
+
+    def _aggregate(
+        self,
+        keys: tuple[Expr, ...],
+        functions: tuple[Function, ...],
+        where: str | None,
+        query: str | None,
+    ) -> pa.Table:
+        searches = () if query is None else (Search("any", ALL_FIELDS, query),)
+        request = ScanRequest(
+            predicates=(*searches, *self._where(where)),
+            aggregation=Aggregation(keys, functions),
+            here=True,
         )
-        batches = read_changes(spec, [ChangeSource.of(each, 0) for each in rows])
-        return pa.Table.from_batches(list(batches), schema=spec.output)
+        planned = self._plan(request)
+        if planned.complete is None:
+            raise error("AGGREGATE_UNSUPPORTED")
+        return run_scan(planned)
+
+    def _plan(self, request: ScanRequest) -> Scan:
+        found = plan_scan(self._table, request)
+        if not found.plan.filters.exact:
+            raise error("CONDITION_NOT_EXACT")
+        return found
+
+    def _where(self, where: str | None) -> tuple[Predicate, ...]:
+        return (parse_where(where, self._snapshot.schema),) if where else ()
+
+    def _order(self, order_by: Sequence[str]) -> tuple[SortKey, ...]:
+        names = [*self._snapshot.schema.names, *PSEUDO]
+        return tuple(parse_sort_key(text, names) for text in order_by)
 
     def _wanted(self, names: Sequence[str]) -> pa.Schema:
         schema = self.schema
@@ -156,36 +241,18 @@ class Table:
                 "COLUMN_UNKNOWN", columns=", ".join(unknown), available=", ".join(schema.names)
             )
         types = {**PSEUDO, **{field.name: field.type for field in schema}}
-        return pa.schema([pa.field(name, types[name]) for name in names])
+        return pa.schema([pa.field(name, types[name]) for name in dict.fromkeys(names)])
 
-    def _read(
-        self,
-        predicates: list[Predicate],
-        output: pa.Schema,
-        limit: int | None = None,
-        order: str | None = None,
-    ) -> pa.Table:
-        snapshot = self._snapshot
-        columns = columns_of(self.path, snapshot)
-        filters = plan_filters(predicates, columns, 0, query_check(columns), "UTC")
-        if not filters.exact:
-            raise error("CONDITION_NOT_EXACT")
-        names = snapshot.partition_columns
-        files, _ = prune_splits(snapshot.files(), filters.pruning, snapshot.schema, names, columns)
-        files = prune_by_key(files, filters.pruning, snapshot, self._log.store, self._settings)
-        queries, query_of = split_queries(filters, files, columns)
-        spec = ReadSpec(
-            place=self._log.store.native(),
-            settings=self._settings,
-            table_schema=snapshot.metadata.schema_string,
-            partition_columns=names,
-            output=output,
-            queries=tuple(queries),
-            limit=limit,
-            order=order,
-            snippet=plan_snippet(filters.bound, columns) if SNIPPET in output.names else None,
-        )
-        return read_table(spec, sources_of(files, query_of))
+
+def _named(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
+    """Texts of expressions by the names of their columns."""
+    return dict(given) if isinstance(given, Mapping) else {text: text for text in given}
+
+
+def _in_order(groups: pa.Table, order_by: Sequence[str]) -> pa.Table:
+    """Groups of an aggregation, put in order by their columns."""
+    keys = [parse_sort_key(text, groups.column_names) for text in order_by]
+    return put_in_order(groups, [engine_key(key) for key in keys], groups.num_rows)
 
 
 def open(  # noqa: A001 (indextables.open reads well, and hides nothing outside this module)

@@ -35,9 +35,8 @@ def search(
     with failures():
         opened = open_table(table, version, timestamp, settings(conf))
         wanted = [name.strip() for name in columns.split(",")] if columns else None
-        found = opened.search(query, wanted, limit, where)
-    seen = [name for name in found.column_names if name != "_snippet"]
-    show(found, as_json=as_json, columns=seen)
+        found = opened.search(query, wanted, limit, where, score=True, snippet=as_json)
+    show(found, as_json=as_json, columns=found.column_names)
 
 
 def history(

@@ -70,6 +70,10 @@ class Settings:
                 rows.append((key, REDACTED if option.secret else str(value), source))
         return rows
 
+    def __hash__(self) -> int:
+        """Which keys were set: settings are part of cache keys, where equality does the rest."""
+        return hash(frozenset(self.values))
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value}" for key, value, _ in self.describe())
         return f"Settings({shown})"

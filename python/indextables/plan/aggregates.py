@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from indextables.expr.predicate import Call, Column, Expr, parse_expression
+from indextables.expr.predicate import Call, Column, Expr
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of
 from indextables.model.types import DataType, Decimal
 from indextables.plan.buckets import plan_bucket
@@ -20,6 +20,8 @@ from indextables.plan.columns import Columns, field_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from indextables.expr.aggregation import Aggregation, Function
 
 LONG, DOUBLE = pa.int64(), pa.float64()
 _WIDE = pa.decimal128(38, 0)
@@ -91,34 +93,33 @@ class _Builder:
 
 
 def plan_aggregation(
-    request: Mapping[str, Any],
+    aggregation: Aggregation,
     columns: Columns,
     *,
     ansi: bool = False,
     time_zone: str = "",
     spark_merges: bool = False,
 ) -> AggregatePlan | None:
-    """The plan for `{"group_by": [..], "functions": [..]}` as the hooks write it.
+    """The plan of an aggregation, or None when the index cannot answer some part of it.
 
-    None when some part of it is not for the index; Spark then aggregates the rows itself.
     `time_zone` is the session's: buckets of days and longer need to know it. With `spark_merges`
     Spark adds up partial sums, in the type of the argument.
     """
-    if not request.get("group_by") and not request.get("functions"):
+    if not aggregation.group_by and not aggregation.functions:
         return None
     builder = _Builder([], [], [], [])
     keys: list[Output] = []
-    for position, value in enumerate(request.get("group_by", [])):
-        expr = parse_expression(value)
+    for position, expr in enumerate(aggregation.group_by):
         key = _key(expr, columns, builder, f"group_col_{position}", time_zone)
         if key is None:
             return None
         keys.append(key)
     results: list[Output] = []
     merges: list[str] = []
-    for position, value in enumerate(request.get("functions", [])):
-        planned = _function(value, columns, builder, f"agg_func_{position}")
-        if planned is None or (spark_merges and value["agg"] == "SUM" and _narrows(value, columns)):
+    for position, function in enumerate(aggregation.functions):
+        planned = _function(function, columns, builder, f"agg_func_{position}")
+        narrows = spark_merges and function.name == "SUM" and _narrows(function, columns)
+        if planned is None or narrows:
             return None
         output, merge = planned
         results.append(output)
@@ -181,15 +182,15 @@ def _key(
 
 
 def _function(  # noqa: PLR0911
-    value: Mapping[str, Any], columns: Columns, builder: _Builder, name: str
+    function: Function, columns: Columns, builder: _Builder, name: str
 ) -> tuple[Output, str] | None:
-    op = str(value.get("agg"))
+    op = function.name
     if op == "COUNT_STAR":
         index = builder.ask({"op": "count_star"}, LONG)
         return Output(pa.field(name, LONG), "engine", index), "count"
-    if value.get("distinct") or len(value.get("args", [])) != 1 or op not in _RESULTS:
+    if function.distinct or len(function.args) != 1 or op not in _RESULTS:
         return None
-    found = argument_of(value, columns)
+    found = argument_of(function, columns)
     if found is None:
         return None
     path, own, wide = found
@@ -205,16 +206,16 @@ def _function(  # noqa: PLR0911
         return None
     # sums of whole numbers are exact whatever they become afterwards
     exact = op == "SUM" and kind == DOUBLE and kind_of(own) in INTEGRAL_BITS
-    function = {"op": op.lower(), "field": field_name(path)}
-    index = builder.ask(function, _WIDE if exact else kind)
+    asked = {"op": op.lower(), "field": field_name(path)}
+    index = builder.ask(asked, _WIDE if exact else kind)
     return Output(field, "engine", index, field_name(path)), merge
 
 
 def argument_of(
-    value: Mapping[str, Any], columns: Columns
+    function: Function, columns: Columns
 ) -> tuple[tuple[str, ...], DataType, DataType] | None:
     """The column a function is about, its type, and the wider type it is cast to before."""
-    arg = parse_expression(value["args"][0])
+    arg = function.args[0]
     cast = arg if isinstance(arg, Call) and arg.name == "CAST" and len(arg.args) == 1 else None
     column = arg if cast is None else cast.args[0]
     found = columns.schema.find(column.path) if isinstance(column, Column) else None
@@ -235,9 +236,9 @@ def _widens(own: DataType, wide: DataType) -> bool:
     return kind_of(own) == "float" and kind_of(wide) == "double"
 
 
-def _narrows(value: Mapping[str, Any], columns: Columns) -> bool:
+def _narrows(function: Function, columns: Columns) -> bool:
     """Whether Spark would cast a partial sum to a type that is too small for it."""
-    found = argument_of(value, columns)
+    found = argument_of(function, columns)
     if found is None:
         return True
     _, own, wide = found

@@ -7,11 +7,12 @@ divided, distinct values counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indextables.expr.aggregation import Aggregation, Function
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
 from indextables.plan.aggregates import (
     DOUBLE,
@@ -24,7 +25,7 @@ from indextables.plan.aggregates import (
 from indextables.plan.partials import merge_partials
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from indextables.plan.columns import Columns
 
@@ -62,24 +63,23 @@ class CompletePlan:
 
 
 def plan_complete(
-    request: Mapping[str, Any],
+    aggregation: Aggregation,
     columns: Columns,
     *,
     ansi: bool = False,
     time_zone: str = "",
 ) -> CompletePlan | None:
     """The plan for a whole aggregation, with averages and distinct values of one column."""
-    keys = list(request.get("group_by", []))
-    functions = list(request.get("functions", []))
-    if not all("agg" in function for function in functions):
+    keys, functions = aggregation.group_by, aggregation.functions
+    if not all(function.name for function in functions):
         return None  # a function that the hooks have no word for
-    distinct = [f["args"] for f in functions if f.get("distinct") and f["agg"] not in _IDEMPOTENT]
+    distinct = [f.args for f in functions if f.distinct and f.name not in _IDEMPOTENT]
     if any(args != distinct[0] for args in distinct) or any(len(args) != 1 for args in distinct):
         return None
-    inner: list[dict[str, Any]] = []
+    inner: list[Function] = []
     specs = [_expand(function, inner) for function in functions]
     partial = plan_aggregation(
-        {"group_by": [*keys, *(distinct[0] if distinct else [])], "functions": inner},
+        Aggregation((*keys, *(distinct[0] if distinct else ())), tuple(inner)),
         columns,
         ansi=ansi,
         time_zone=time_zone,
@@ -99,28 +99,25 @@ def plan_complete(
 _IDEMPOTENT = ("MIN", "MAX")
 
 
-def _expand(
-    function: Mapping[str, Any], inner: list[dict[str, Any]]
-) -> tuple[str, tuple[int, ...]]:
+def _expand(function: Function, inner: list[Function]) -> tuple[str, tuple[int, ...]]:
     """How a function is finished, and the positions of the inner functions it needs."""
-    op = function["agg"]
-    if function.get("distinct") and op not in _IDEMPOTENT:
+    op = function.name
+    if function.distinct and op not in _IDEMPOTENT:
         return f"{op.lower()}_distinct", ()
     if op == "AVG":
-        needed = [{"agg": part, "args": function["args"]} for part in ("SUM", "COUNT")]
+        needed = [Function(part, function.args) for part in ("SUM", "COUNT")]
         return "divide", tuple(_position(part, inner) for part in needed)
-    plain = {key: function[key] for key in ("agg", "args") if key in function}
-    return "keep", (_position(plain, inner),)
+    return "keep", (_position(Function(op, function.args), inner),)
 
 
-def _position(function: dict[str, Any], inner: list[dict[str, Any]]) -> int:
+def _position(function: Function, inner: list[Function]) -> int:
     if function not in inner:
         inner.append(function)
     return inner.index(function)
 
 
 def _final_type(
-    function: Mapping[str, Any],
+    function: Function,
     how: str,
     parts: Sequence[int],
     partial: AggregatePlan,

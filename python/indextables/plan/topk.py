@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from indextables.expr.predicate import Column, parse_expression
+from indextables.expr.predicate import Column
 from indextables.expr.values import is_plain_string, kind_of
 from indextables.plan.columns import Columns, field_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from indextables.expr.aggregation import SortKey
 
 SCORE = "_score"
 _MAX_LIMIT = 100_000
@@ -18,31 +20,25 @@ _UNSORTED = ("struct", "array", "map", "void")
 Order = list[dict[str, Any]] | str
 
 
-def plan_top(orders: Sequence[Mapping[str, Any]], limit: int, columns: Columns) -> Order | None:
-    """The engine's `order` option for sort orders as the hooks write them; None: Spark sorts.
+def plan_top(keys: Sequence[SortKey], limit: int, columns: Columns) -> Order | None:
+    """The engine's `order` option for a sort order; None: the engine cannot follow it.
 
-    Every task returns its own first `limit` rows, Spark puts them together.
+    Every task returns its own first `limit` rows; who asked puts them together.
     """
-    if limit > _MAX_LIMIT or not orders:
+    if limit > _MAX_LIMIT or not keys:
         return None
     planned: list[dict[str, Any]] = []
-    for order in orders:
-        expr = parse_expression(order["expr"])
+    for key in keys:
+        expr = key.expr
         if not isinstance(expr, Column):
             return None
         if expr.path == (SCORE,) and columns.get(SCORE) is None:
             # the score decides alone: it hardly ever ties, and never is null
-            descending = not order["asc"]
-            return "score" if descending and not planned and len(orders) == 1 else None
+            descending = not key.ascending
+            return "score" if descending and not planned and len(keys) == 1 else None
         if not _sortable(expr, columns):
             return None
-        planned.append(
-            {
-                "field": field_name(expr.path),
-                "ascending": bool(order["asc"]),
-                "nulls_first": bool(order["nulls_first"]),
-            }
-        )
+        planned.append(engine_key(key))
     return planned
 
 
@@ -57,3 +53,26 @@ def _sortable(expr: Column, columns: Columns) -> bool:
         return False
     plain = kind_of(info.type) != "string" or is_plain_string(info.type)
     return plain and (info.partition or info.readable)
+
+
+def sort_order(keys: Sequence[SortKey], columns: Columns) -> list[dict[str, Any]] | None:
+    """The order of rows that are there already: any scalar columns, and the score in any place."""
+    order = []
+    for key in keys:
+        expr = key.expr
+        if not isinstance(expr, Column):
+            return None
+        if expr.path != (SCORE,) and not _sortable(expr, columns):
+            return None
+        order.append(engine_key(key))
+    return order
+
+
+def engine_key(key: SortKey) -> dict[str, Any]:
+    """A sort key by column, as the engine and `put_in_order` read it."""
+    assert isinstance(key.expr, Column), key
+    return {
+        "field": field_name(key.expr.path),
+        "ascending": key.ascending,
+        "nulls_first": key.nulls_first,
+    }

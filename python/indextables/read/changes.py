@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyroaring import BitMap
 
+from indextables.config import read as keys
 from indextables.errors import InvalidError, error
 from indextables.index.vectors import load_deletions
 from indextables.log.actions import UPDATED_ROWS, AddFile, DeletionVector, RemoveFile
-from indextables.log.entries import to_adds
+from indextables.log.entries import from_adds, to_adds
 from indextables.log.history import version_at
 from indextables.log.operations import touched
 from indextables.log.transaction import Operation
-from indextables.read.rows import ReadSpec, Source, hiding, opened, search_split
+from indextables.plan.queries import split_queries
+from indextables.plan.tasks import group_splits
+from indextables.read.columns import plan_predicates
+from indextables.read.rows import hiding, opened, search_split
+from indextables.read.spec import ReadSpec, Source, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
     from indextables.engine.split import Split
     from indextables.log import Log, Snapshot
     from indextables.log.replay import Commit
+    from indextables.read.request import ScanRequest
+    from indextables.read.table import OpenTable
 
 CHANGE, VERSION, TIMESTAMP = "_change_type", "_commit_version", "_commit_timestamp"
 COLUMNS = {
@@ -212,6 +219,38 @@ class ChangeSource:
             name: pa.scalar(value, kind)
             for (name, kind), value in zip(COLUMNS.items(), values, strict=True)
         }
+
+
+@dataclass(frozen=True)
+class ChangeScan:
+    """A read of changed rows as planned."""
+
+    spec: ReadSpec
+    sources: tuple[ChangeSource, ...]
+    sizes: tuple[int, ...]
+
+    def tasks(self, cores: int) -> list[tuple[ChangeSource, ...]]:
+        """What each task of an executor reads."""
+        forced = self.spec.settings.get(keys.SPLITS_PER_TASK)
+        groups = group_splits(self.sizes, cores, splits_per_task=forced)
+        return [tuple(self.sources[i] for i in group.splits) for group in groups]
+
+
+def plan_changes(table: OpenTable, request: ScanRequest, rows: Sequence[ChangedRows]) -> ChangeScan:
+    """How changed rows are read: all that match the request's predicates, in its columns."""
+    filters = plan_predicates(table, request.predicates, request.time_zone)
+    files = from_adds(each.entry for each in rows)
+    queries, query_of = split_queries(filters, files, table.columns)
+    spec = spec_of(
+        table.store,
+        table.settings,
+        table.snapshot,
+        request.output,
+        queries=tuple(queries),
+        given=tuple(COLUMNS),
+    )
+    sources = [ChangeSource.of(each, query) for each, query in zip(rows, query_of, strict=True)]
+    return ChangeScan(spec, tuple(sources), tuple(each.entry.size for each in rows))
 
 
 def read_changes(spec: ReadSpec, sources: Sequence[ChangeSource]) -> Iterator[pa.RecordBatch]:

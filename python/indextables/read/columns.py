@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from indextables.config import read as keys
 from indextables.engine.query import parse_query
 from indextables.expr.values import kind_of
 from indextables.plan.columns import Columns, describe_columns, file_mappings
+from indextables.plan.filters import FilterPlan, plan_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from indextables.expr.predicate import Predicate
     from indextables.log import Snapshot
+    from indextables.read.table import OpenTable
 
 _MOST = 64
 _known: OrderedDict[tuple[str, str, int], Columns] = OrderedDict()
@@ -43,3 +47,12 @@ def query_check(columns: Columns) -> Callable[[str, list[str]], object]:
         for c in columns.searchable
     ]
     return lambda text, defaults: parse_query(text, fields, defaults)
+
+
+def plan_predicates(
+    table: OpenTable, predicates: Sequence[Predicate], time_zone: str = "UTC"
+) -> FilterPlan:
+    """What the index answers of predicates on a table; what is wrong with a search is raised."""
+    most = table.settings.get(keys.MAX_UNQUALIFIED_FIELDS)
+    columns = table.columns
+    return plan_filters(predicates, columns, most, query_check(columns), time_zone)

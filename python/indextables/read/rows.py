@@ -5,166 +5,32 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyroaring import BitMap
 
 from indextables.engine.split import Split
 from indextables.index.vectors import load_deletions
 from indextables.log.actions import DeletionVector
-from indextables.model.types import Struct, parse_schema
 from indextables.plan.partials import complete_partial, merge_partials
 from indextables.plan.partitions import parse_value, typed_array
-from indextables.runtime.handles import Orders, Vector, native_store, open_split
+from indextables.read.spec import DOC, PSEUDO, SNIPPET, SPLIT, ReadSpec, Source
+from indextables.runtime.handles import Vector, native_store, open_split
 from indextables.storage import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pyroaring import BitMap
-
-    from indextables.config.settings import Settings
     from indextables.plan.aggregates import AggregatePlan
-    from indextables.plan.topk import Order
-    from indextables.plan.tree import Tree
 
 T = TypeVar("T")
-# segments and fields of splits
-Parts = tuple[tuple[str, ...], tuple[str, ...]]
 # splits read at a time over a network, and searches started before their rows are wanted
 _REMOTE_READERS = 32
 _LOOK_AHEAD = 8
-SPLIT, DOC, SCORE, SNIPPET = "_split", "_doc", "_score", "_snippet"
-PSEUDO = {SPLIT: pa.string(), DOC: pa.int64(), SCORE: pa.float32(), SNIPPET: pa.string()}
-
-
-@dataclass(frozen=True)
-class Source:
-    """One split to read, and which of the scan's queries to ask it."""
-
-    path: str
-    footer: tuple[int, int] | None
-    partition_values: Mapping[str, str]
-    vector: Vector | None
-    query: int
-    prewarm: bool = False
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The value a task gets; JSON has no tuples."""
-        footer, vector = value["footer"], value["vector"]
-        return cls(
-            path=value["path"],
-            footer=tuple(footer) if footer else None,
-            partition_values=value["partition_values"],
-            vector=tuple(vector) if vector else None,
-            query=value["query"],
-            prewarm=value.get("prewarm", False),
-        )
-
-
-@dataclass(frozen=True)
-class ReadSpec:
-    """What every split of a scan is asked for; travels to the executors."""
-
-    # holds keys of the store: not to be printed
-    place: tuple[str, str] = field(repr=False)
-    settings: Settings
-    table_schema: str
-    partition_columns: tuple[str, ...]
-    output: pa.Schema
-    queries: tuple[Tree, ...]
-    aggregate: AggregatePlan | None = None
-    limit: int | None = None
-    order: Order | None = None
-    batch_rows: int = 32768
-    snippet: Mapping[str, Any] | None = None
-    # columns whose value each source brings along
-    given: tuple[str, ...] = ()
-    prewarm: Parts | None = None
-    orders: Orders = field(default_factory=Orders)
-
-    @property
-    def schema(self) -> Struct:
-        """The table's columns."""
-        return _parsed(self.table_schema)
-
-    @property
-    def split_schema(self) -> pa.Schema:
-        """The columns inside splits: all but the partition columns."""
-        return _split_schema(self.table_schema, self.partition_columns)
-
-    @cached_property
-    def engine_schema(self) -> pa.Schema:
-        """What the engine delivers; what is the same for a whole split is put in afterwards."""
-        outside = {SPLIT, *self.partition_columns, *self.given}
-        if self.snippet is None:
-            outside.add(SNIPPET)  # no text column to cut one from
-        inside = [f for f in self.output if f.name not in outside]
-        return pa.schema(inside or [pa.field(DOC, pa.int64())])
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether splits come over a network; the address of a local table is a plain path."""
-        return "://" in self.place[0]
-
-    @property
-    def engine_options(self) -> dict[str, Any]:
-        """The engine's options for a search."""
-        given = {"limit": self.limit, "order": self.order, "snippet": self.snippet}
-        wanted = {key: value for key, value in given.items() if value is not None}
-        return wanted | {"batch_rows": self.batch_rows}
-
-    def with_sort_keys(self) -> ReadSpec:
-        """The same read that also delivers the columns it is ordered by."""
-        names = [key["field"] for key in sort_keys(self.order)]
-        types = {**PSEUDO, **{f.name: f.type for f in self.schema.to_arrow_schema()}}
-        more = [pa.field(name, types[name]) for name in names if name not in self.output.names]
-        return replace(self, output=pa.schema([*self.output, *more])) if more else self
-
-
-# the same for every query of a table, and larger than most
-_parsed = lru_cache(maxsize=64)(parse_schema)
-
-
-@lru_cache(maxsize=64)
-def _split_schema(table_schema: str, partition_columns: tuple[str, ...]) -> pa.Schema:
-    inside = [f for f in _parsed(table_schema).fields if f.name not in partition_columns]
-    return Struct(tuple(inside)).to_arrow_schema()
-
-
-def sources_of(
-    files: pa.Table, query_of: Sequence[int], prewarmed: Sequence[bool] | None = None
-) -> list[Source]:
-    """The splits of a plan, as tasks name them; some are loaded before they are asked."""
-    wanted = ["path", "partitionValues", "footerStartOffset", "footerEndOffset", "deletionVector"]
-    sources = []
-    warm = [False] * files.num_rows if prewarmed is None else prewarmed
-    for row, query, load in zip(files.select(wanted).to_pylist(), query_of, warm, strict=True):
-        start, end, vector = (row[key] for key in wanted[2:])
-        sources.append(
-            Source(
-                path=row["path"],
-                footer=None if start is None or end is None else (start, end),
-                partition_values=dict(row["partitionValues"] or ()),
-                vector=tuple(vector.values()) if vector else None,
-                query=query,
-                prewarm=load,
-            )
-        )
-    return sources
-
-
-def sort_keys(order: Order | None) -> list[dict[str, Any]]:
-    """The engine's order as a list of keys."""
-    if order is None:
-        return []
-    if isinstance(order, str):
-        return [{"field": SCORE, "ascending": False, "nulls_first": False}]
-    return order
 
 
 def read_rows(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[pa.RecordBatch]:
@@ -203,6 +69,19 @@ def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
         return opened(spec, source).count(spec.queries[source.query])
 
     return sum(_side_by_side(one, sources, _readers(spec)))
+
+
+def find_docs(spec: ReadSpec, sources: Sequence[Source]) -> list[BitMap]:
+    """The numbers of the matching rows of some splits, split by split."""
+    numbers = replace(spec, output=pa.schema([pa.field(DOC, PSEUDO[DOC])]))
+
+    def one(source: Source) -> BitMap:
+        found = BitMap()
+        for batch in _search(numbers, source):
+            found |= BitMap(batch.column(0).to_numpy().astype("uint32"))
+        return found
+
+    return list(_side_by_side(one, sources, _readers(spec)))
 
 
 def _readers(spec: ReadSpec) -> int:

@@ -17,7 +17,7 @@ from indextables.index.vectors import load_deletions
 from indextables.log.actions import AddFile, DeletionVector, RemoveFile
 from indextables.log.entries import to_adds
 from indextables.log.transaction import Operation
-from indextables.read.rows import DOC, SPLIT
+from indextables.read.spec import DOC, SPLIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

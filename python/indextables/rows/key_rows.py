@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +18,9 @@ from indextables.errors import error
 from indextables.index.hash_files import load_hashes
 from indextables.index.key_hash import key_texts
 from indextables.plan.contest import ARRIVAL, DELETES, ID
-from indextables.read.rows import (
-    DOC,
-    SPLIT,
-    ReadSpec,
-    Source,
-    hiding,
-    opened,
-    search_split,
-    sources_of,
-)
+from indextables.plan.tree import ALL
+from indextables.read.spec import DOC, ROW_ID, SPLIT, Source, sources_of
+from indextables.read.splits import SplitReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +32,7 @@ if TYPE_CHECKING:
     from indextables.plan.tree import Tree
     from indextables.save.splits import Place, WriteSpec, WrittenSplit
 
-_ALL: Tree = {"type": "all"}
+_DOCS = pa.schema([ROW_ID.field(DOC)])
 _GONE = ("-D", "-U")
 _KINDS = ("+I", "+U", *_GONE)
 # with so many keys per row of a split, reading the column costs less than looking each key up
@@ -108,22 +101,19 @@ class KeyRows:
         other: Tree = {"type": "not", "arg": {"type": "or", "args": [known, missing]}}
         docs = self._docs(at, other)
         if len(docs):
-            rows = self._rows_at(self._spec((kind,)), self.source(at), BitMap(docs[:1]))
+            rows = self._rows_at(self._output((kind,)), self.source(at), BitMap(docs[:1]))
             raise error("ROWKIND_INVALID", column=kind, value=rows.column(kind)[0].as_py())
 
     def _docs(self, at: int, query: Tree) -> NDArray[np.int64]:
-        spec = replace(self._spec((), query), output=pa.schema([pa.field(DOC, pa.int64())]))
-        source, _ = self.source(at)
-        found = list(search_split(spec, source, opened(spec, source), {}))
-        docs = pa.Table.from_batches(found, schema=spec.output).column(DOC)
+        docs = self._reader.search(self.source(at)[0], _DOCS, query).column(DOC)
         return np.asarray(docs.to_numpy(), dtype=np.int64)
 
     def new_rows(self, at: int, docs: BitMap) -> pa.Table:
         """Rows of a new split for the contest."""
-        spec = self._spec(())
+        output = self._output(())
         if not docs:
-            return self._described(spec.output.empty_table(), at)
-        return self._described(self._rows_at(spec, self.source(at), docs), at)
+            return self._described(output.empty_table(), at)
+        return self._described(self._rows_at(output, self.source(at), docs), at)
 
     def old_rows(
         self, files: pa.Table, bucket: int, new: pa.Table, deleted: Mapping[str, BitMap]
@@ -134,10 +124,8 @@ class KeyRows:
         def look(source: Source, num_rows: int) -> pa.Table:
             known = (source.path, source.vector)
             if known not in self._found:
-                spec = self._spec((), query_of_keys(keys, num_rows))
-                found = pa.Table.from_batches(
-                    list(search_split(spec, source, opened(spec, source), {})), schema=spec.output
-                )
+                query = query_of_keys(keys, num_rows)
+                found = self._reader.search(source, self._output(()), query)
                 exact = pc.is_in(self._ids(found), value_set=ids)
                 self._found[known] = self._described(found.filter(exact))
             hidden = deleted.get(source.path)
@@ -152,7 +140,7 @@ class KeyRows:
 
     def full_rows(self, places: pa.Table) -> pa.Table:
         """All columns of rows given by split and number, in this order."""
-        spec = self._spec(self.write.schema.names)
+        output = self._output(self.write.schema.names)
         paths = places.column(SPLIT).combine_chunks().dictionary_encode()
         codes, docs = paths.indices.to_numpy(), places.column(DOC).to_numpy()
         tables, base = [], 0
@@ -161,7 +149,7 @@ class KeyRows:
             mine = codes == code
             at_own = self.own.get(path)
             source = self._sources[path] if at_own is None else self.source(at_own)
-            rows = self._rows_at(spec, source, BitMap(docs[mine].astype(np.uint32)))
+            rows = self._rows_at(output, source, BitMap(docs[mine].astype(np.uint32)))
             at[mine] = base + np.searchsorted(rows.column(DOC).to_numpy(), docs[mine])
             tables.append(rows)
             base += rows.num_rows
@@ -178,13 +166,9 @@ class KeyRows:
         footer = (split.footer_start, split.footer_end)
         return Source(split.path, footer, split.partition_values, None, 0), split.num_records
 
-    def _rows_at(self, spec: ReadSpec, place: tuple[Source, int], docs: BitMap) -> pa.Table:
-        """These rows of a split, in their order: all others are hidden from the engine."""
+    def _rows_at(self, output: pa.Schema, place: tuple[Source, int], docs: BitMap) -> pa.Table:
         source, num_rows = place
-        split = hiding(spec, source, docs.flip(0, num_rows))
-        return pa.Table.from_batches(
-            list(search_split(spec, source, split, {})), schema=spec.output
-        )
+        return self._reader.rows_at(source, num_rows, docs, output)
 
     def _ids(self, rows: pa.Table) -> pa.Array:
         return key_texts([rows.column(name) for name in self.key.columns])
@@ -202,27 +186,25 @@ class KeyRows:
             .append_column(DELETES, pa.array(gone, pa.bool_()))
         )
 
-    def _spec(self, more: Sequence[str], query: Tree = _ALL) -> ReadSpec:
-        """How key rows are read: the key, the sequence, more columns, and the row's place."""
+    @cached_property
+    def _reader(self) -> SplitReader:
+        write = self.write
+        return SplitReader(
+            self.log.store.native(), write.settings, write.schema_json, write.partition_columns
+        )
+
+    def _output(self, more: Sequence[str]) -> pa.Schema:
+        """What is read of a row: the key, the sequence, more columns, and where it is."""
         schema = self.write.schema.to_arrow_schema()
         names = dict.fromkeys((*self.key.columns, *self.key.sequence, *more))
         fields = [schema.field(name).with_nullable(True) for name in names]  # noqa: FBT003
-        place = [pa.field(SPLIT, pa.string()), pa.field(DOC, pa.int64())]
-        return ReadSpec(
-            place=self.log.store.native(),
-            settings=self.write.settings,
-            table_schema=self.write.schema_json,
-            partition_columns=self.write.partition_columns,
-            output=pa.schema([*fields, *place]),
-            queries=(query,),
-            batch_rows=65_536,
-        )
+        return pa.schema([*fields, *ROW_ID])
 
 
 def query_of_keys(keys: pa.Table, num_rows: int) -> Tree:
     """The query that finds rows with these values in the key's columns, and few others."""
     if keys.num_rows * _SCAN_SHARE > num_rows:
-        return _ALL
+        return ALL
     args: list[Tree] = [
         {"type": "set", "field": name, "values": json_values(pc.unique(keys.column(name)))}
         for name in keys.column_names

@@ -26,7 +26,7 @@ from indextables.index.hash_files import hashes_of
 from indextables.log.actions import IndexFile
 from indextables.plan.contest import contest, fold_rows
 from indextables.plan.key_splits import bucket_tag, splits_in
-from indextables.read.rows import DOC, SPLIT
+from indextables.read.spec import DOC, SPLIT
 from indextables.rows.change_rows import joined, positions, with_vectors, without_rows
 from indextables.save.splits import SplitSink
 

@@ -12,10 +12,11 @@ from indextables.errors import error
 from indextables.expr.evaluate import evaluate
 from indextables.log.entries import from_adds
 from indextables.plan.partitions import partition_arrays
-from indextables.plan.prune import prune_splits
-from indextables.plan.queries import split_queries
-from indextables.read.rows import DOC, PSEUDO, SPLIT, ReadSpec, count_rows, read_table, sources_of
-from indextables.rows.change_rows import positions
+from indextables.read.columns import plan_predicates
+from indextables.read.request import ScanRequest
+from indextables.read.scan import Scan, count_scan, find_rows, plan_scan
+from indextables.read.spec import ROW_ID
+from indextables.read.table import OpenTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,23 +24,30 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
 
     from indextables.config.settings import Settings
+    from indextables.expr.predicate import Predicate
     from indextables.log import Log, Snapshot
-    from indextables.plan.columns import Columns
     from indextables.plan.filters import FilterPlan
     from indextables.save.splits import WrittenSplit
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Filters that the partition values or the index answer exactly; others are refused."""
+    """Predicates that the partition values or the index answer exactly; others are refused."""
 
+    predicates: tuple[Predicate, ...]
     filters: FilterPlan
-    columns: Columns
     settings: Settings
+    time_zone: str
 
-    def __post_init__(self) -> None:
-        if not self.filters.partition_only and not self.filters.exact:
+    @classmethod
+    def of(
+        cls, table: OpenTable, predicates: Sequence[Predicate], time_zone: str = "UTC"
+    ) -> Condition:
+        """The condition of an overwrite of a table."""
+        filters = plan_predicates(table, predicates, time_zone)
+        if not filters.partition_only and not filters.exact:
             raise error("OVERWRITE_CONDITION")
+        return cls(tuple(predicates), filters, table.settings, time_zone)
 
     @property
     def whole_splits(self) -> bool:
@@ -54,12 +62,7 @@ class Condition:
 
     def rows(self, log: Log, table: Snapshot) -> dict[str, BitMap]:
         """The positions of the rows it holds for."""
-        names = table.partition_columns
-        files, _ = prune_splits(
-            table.files(), self.filters.pruning, table.schema, names, self.columns
-        )
-        spec, query_of = self._spec(log, table, files)
-        return positions(read_table(spec, sources_of(files, query_of)))
+        return find_rows(self._scan(log, table))
 
     def check_rows(self, log: Log, table: Snapshot, splits: Sequence[WrittenSplit]) -> None:
         """Refuse new rows that it does not hold for: the next overwrite would not find them."""
@@ -68,20 +71,11 @@ class Condition:
             covered = self.covered(table, files).to_pylist()
             counts = [s.num_records if hit else 0 for s, hit in zip(splits, covered, strict=True)]
         else:
-            spec, query_of = self._spec(log, table, files)
-            counts = [count_rows(spec, [source]) for source in sources_of(files, query_of)]
+            counts = [count_scan(self._scan(log, table, files))]
         outside = sum(split.num_records for split in splits) - sum(counts)
         if outside:
             raise error("OVERWRITE_OUTSIDE", rows=outside)
 
-    def _spec(self, log: Log, table: Snapshot, files: pa.Table) -> tuple[ReadSpec, list[int]]:
-        queries, query_of = split_queries(self.filters, files, self.columns)
-        spec = ReadSpec(
-            place=log.store.native(),
-            settings=self.settings,
-            table_schema=table.metadata.schema_string,
-            partition_columns=table.partition_columns,
-            output=pa.schema([pa.field(name, PSEUDO[name]) for name in (SPLIT, DOC)]),
-            queries=tuple(queries),
-        )
-        return spec, query_of
+    def _scan(self, log: Log, table: Snapshot, files: pa.Table | None = None) -> Scan:
+        request = ScanRequest(ROW_ID, self.predicates, here=True, time_zone=self.time_zone)
+        return plan_scan(OpenTable(log, table, self.settings), request, files)

@@ -9,8 +9,7 @@ import pyarrow as pa
 from indextables.config.settings import resolve
 from indextables.errors import CommitUnknownError, IndexTablesError, TableNotFoundError
 from indextables.model.arrow import schema_from_arrow
-from indextables.plan.filters import plan_filters
-from indextables.read.columns import columns_of, query_check
+from indextables.read.table import OpenTable
 from indextables.save.commit import Save, SavePlan, commit_save, plan_save
 from indextables.save.condition import Condition
 from indextables.save.spec import spec_of_write
@@ -50,10 +49,8 @@ def run_write_table(
         return None
     condition = None
     if plan.where is not None and table is not None:
-        known_columns = columns_of(path, table)
         predicates = [parse(plan.where, table.schema)]
-        filters = plan_filters(predicates, known_columns, 0, query_check(known_columns), "UTC")
-        condition = Condition(filters, known_columns, settings)
+        condition = Condition.of(OpenTable(log, table, settings), predicates)
     columns, overwrite = plan.partition_columns, _OVERWRITES[plan.action]
     spec = spec_of_write(log, table, plan.schema, columns, settings, overwrite=overwrite)
     rows = _complete(data, plan)

@@ -6,13 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from indextables.config import read as read_keys
 from indextables.config import stream as keys
 from indextables.errors import error
-from indextables.log.entries import from_adds
 from indextables.log.history import parse_timestamp
-from indextables.plan.queries import split_queries
-from indextables.plan.tasks import group_splits
 from indextables.read.changes import (
     COLUMNS,
     ChangedRows,
@@ -20,12 +16,11 @@ from indextables.read.changes import (
     changes_between,
     first_version,
     last_version,
+    plan_changes,
     read_changes,
 )
-from indextables.read.rows import ReadSpec
-from indextables.read.table import OpenTable
 from indextables.spark.compat import acknowledge_at_once, settle
-from indextables.spark.filtering import filters_of
+from indextables.spark.filtering import filters_of, scan_request
 from indextables.spark.read_task import named, while_wanted
 from indextables.spark.shipping import pickled
 from indextables.spark.warm import open_table
@@ -36,6 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from indextables.model.types import Struct
+    from indextables.read.spec import ReadSpec
+    from indextables.read.table import OpenTable
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
@@ -84,29 +81,10 @@ def plan(request: Request) -> Answer:
 
 def plan_tasks(request: Request, table: OpenTable, rows: Sequence[ChangedRows]) -> list[bytes]:
     """The function that reads changes, and what each task of it reads."""
-    filters = filters_of(request, table)
-    queries, query_of = split_queries(
-        filters, from_adds(each.entry for each in rows), table.columns
-    )
-    sources = [ChangeSource.of(each, query) for each, query in zip(rows, query_of, strict=True)]
-    groups = group_splits(
-        [each.entry.size for each in rows],
-        request.cores,
-        splits_per_task=table.settings.get(read_keys.SPLITS_PER_TASK),
-    )
-    spec = ReadSpec(
-        place=table.store.native(),
-        settings=table.settings,
-        table_schema=table.snapshot.metadata.schema_string,
-        partition_columns=table.snapshot.partition_columns,
-        output=request.schema("wire").to_arrow_schema(),
-        queries=tuple(queries),
-        batch_rows=table.settings.get(read_keys.BATCH_ROWS),
-        given=tuple(COLUMNS),
-    )
-    function = pickled(ChangeTask(spec), request.body["wire"])
-    parts = [json.dumps([asdict(sources[i]) for i in g.splits]).encode() for g in groups]
-    return [function, *parts]
+    scan = plan_changes(table, scan_request(request, table), rows)
+    function = pickled(ChangeTask(scan.spec), request.body["wire"])
+    tasks = scan.tasks(request.cores)
+    return [function, *(json.dumps([asdict(each) for each in task]).encode() for task in tasks)]
 
 
 @dataclass(frozen=True)

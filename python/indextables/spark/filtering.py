@@ -1,23 +1,50 @@
-"""A request's filters, planned for the index."""
+"""The documents of the hooks as requests to read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from indextables.config import read as keys
-from indextables.expr.predicate import parse_predicate
-from indextables.plan.filters import FilterPlan, plan_filters
-from indextables.read.columns import query_check
+import pyarrow as pa
+
+from indextables.expr.aggregation import parse_aggregation, parse_order
+from indextables.expr.predicate import Predicate, parse_predicate
+from indextables.plan.filters import plan_runtime
+from indextables.read.columns import plan_predicates
+from indextables.read.request import ScanRequest
+from indextables.spark.prewarm import prewarm_of
 
 if TYPE_CHECKING:
+    from indextables.plan.filters import FilterPlan
     from indextables.read.table import OpenTable
     from indextables.spark.request import Request
 
 
+def predicates_of(request: Request) -> tuple[Predicate, ...]:
+    """The predicates Spark offers."""
+    return tuple(parse_predicate(value) for value in request.body.get("predicates") or ())
+
+
 def filters_of(request: Request, table: OpenTable) -> FilterPlan:
     """What becomes of the predicates Spark offers."""
-    predicates = [parse_predicate(value) for value in request.body.get("predicates") or []]
-    most = table.settings.get(keys.MAX_UNQUALIFIED_FIELDS)
-    return plan_filters(
-        predicates, table.columns, most, query_check(table.columns), request.time_zone
+    return plan_predicates(table, predicates_of(request), request.time_zone)
+
+
+def scan_request(request: Request, table: OpenTable) -> ScanRequest:
+    """What a call wants to read."""
+    body = request.body
+    aggregation, output = body.get("aggregation"), pa.schema([])
+    if aggregation is None and "wire" in body:  # the columns, in the types they travel in
+        output = request.schema("wire").to_arrow_schema()
+    return ScanRequest(
+        output=output,
+        predicates=predicates_of(request),
+        runtime=tuple(plan_runtime(parse_predicate(v)) for v in body.get("runtime") or ()),
+        aggregation=None if aggregation is None else parse_aggregation(aggregation),
+        order=parse_order(body.get("order") or ()),
+        limit=body.get("limit"),
+        offset=body.get("offset") or 0,
+        here=bool(body.get("complete")),
+        time_zone=request.time_zone,
+        ansi=request.ansi,
+        prewarm=prewarm_of(table),
     )

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from indextables.read.rows import ReadSpec, Source, read_rows
-from indextables.runtime.handles import follow
+from indextables.read.rows import read_rows
+from indextables.read.spec import ReadSpec, Source
+from indextables.runtime.handles import follow, orders
 from indextables.runtime.process_stats import Fetched, fetched, publish
 from indextables.spark.compat import acknowledge_at_once, settle
+from indextables.spark.request import executors_of
 from indextables.spark.shipping import pickled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
+
+    from indextables.read.scan import Scan
+    from indextables.spark.request import Request
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,16 @@ def _tell_spark(file: Path, found: Fetched) -> None:
         json.dump(found.metrics(), sink)
 
 
-def pickled_reader(spec: ReadSpec, wire: dict[str, Any]) -> bytes:
-    """The read function, ready to ship."""
-    return pickled(ReadTask(spec), wire)
+def scan_tasks(scan: Scan, request: Request) -> tuple[ReadTask, list[bytes], list[list[str]]]:
+    """How a scan is read by executors: the function, what each task of it reads, and where."""
+    hosts = sorted({e.host for e in executors_of(request)}) if scan.spec.is_remote else []
+    tasks = scan.tasks(request.cores, hosts)
+    work = [json.dumps([asdict(source) for source in task.sources]).encode() for task in tasks]
+    places = [[task.host] if task.host else [] for task in tasks]
+    return ReadTask(replace(scan.spec, orders=orders(request.app))), work, places
+
+
+def shipped_scan(scan: Scan, request: Request) -> tuple[list[bytes], list[list[str]]]:
+    """The function and its tasks, ready to ship, and where the tasks would best run."""
+    task, work, places = scan_tasks(scan, request)
+    return [pickled(task, request.body["wire"]), *work], places

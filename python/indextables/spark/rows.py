@@ -7,49 +7,46 @@ from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap
 
-from indextables.config import read as keys
-from indextables.expr.predicate import parse_predicate
 from indextables.log.transaction import Operation
-from indextables.plan.filters import plan_filters
-from indextables.read.rows import DOC, PSEUDO, SPLIT, read_table
-from indextables.rows.change_rows import OPERATIONS, joined, positions
+from indextables.read.request import ScanRequest
+from indextables.read.scan import find_rows
+from indextables.read.spec import ROW_ID
+from indextables.rows.change_rows import OPERATIONS, joined
 from indextables.rows.commit_rows import RowChange, commit_rows
 from indextables.save.commit import discard_staged
-from indextables.spark import scan
-from indextables.spark.request import Request
+from indextables.spark.filtering import predicates_of
+from indextables.spark.plans import planned
 from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
+    from indextables.read.scan import Scan
+    from indextables.read.table import OpenTable
     from indextables.save.splits import WriteSpec, WrittenSplit
-
-_ROW_ID = [
-    {"name": name, "type": kind, "nullable": True, "metadata": {}}
-    for name, kind in ((SPLIT, "string"), (DOC, "long"))
-]
+    from indextables.spark.request import Request
 
 
 def can_delete(request: Request) -> dict[str, Any]:
-    """Whether the index alone finds the rows, and the planner can do it without a job."""
-    table = open_table(request)
-    predicates = [parse_predicate(value) for value in request.body["predicates"]]
-    exact = plan_filters(predicates, table.columns, time_zone=request.time_zone).exact
-    small = table.snapshot.size_bytes <= table.settings.get(keys.LOCAL_MAX_BYTES)
-    return {"ok": exact and small}
+    """Whether the index alone finds the rows, reading so little that no job is needed."""
+    found = _scan(request, open_table(request))
+    return {"ok": found.plan.filters.exact and found.is_light}
 
 
 def delete(request: Request) -> dict[str, Any]:
     """Delete the rows of predicates that the index answers exactly."""
     table = open_table(request)
-    columns = {"type": "struct", "fields": _ROW_ID}
-    ids = Request({**request.body, "wire": columns, "schema": columns})
-    assert PSEUDO.keys() >= {SPLIT, DOC}
-    task, sources = scan.plan_rows(ids)
-    deleted = positions(read_table(task.spec, sources))
+    deleted = find_rows(_scan(request, table))
     if not deleted:
         return {"deleted": 0}
     change = RowChange(Operation.DELETE, deleted)
     done = commit_rows(table.log, change, table.snapshot, table.settings)
     return {"deleted": sum(len(b) for b in deleted.values()), "version": done.version}
+
+
+def _scan(request: Request, table: OpenTable) -> Scan:
+    """The rows to delete; they are found here, so it is not asked how many they are."""
+    predicates = predicates_of(request)
+    wanted = ScanRequest(ROW_ID, predicates, here=True, time_zone=request.time_zone)
+    return planned(table, wanted)
 
 
 def commit(request: Request, splits: list[WrittenSplit], write: WriteSpec) -> dict[str, Any]:

@@ -111,10 +111,12 @@ class PlainReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """One partition per task."""
-        from indextables.spark import scan
+        from indextables.spark.read_task import scan_tasks
+        from indextables.spark.scan import scan_of
 
         body = {"wire": self.columns, "schema": self.columns, "predicates": self.predicates}
-        task, parts = scan.plan_tasks(_request(self.options, **body))
+        request = _request(self.options, **body)
+        task, parts, _ = scan_tasks(scan_of(request), request)
         return [_Part(task, part) for part in parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from indextables.config import read as read_keys
 from indextables.config import stream as keys
 from indextables.errors import error
 from indextables.log.actions import AddFile, RemoveFile
-from indextables.log.entries import to_adds
+from indextables.log.entries import from_adds
 from indextables.log.history import parse_timestamp
 from indextables.read.changes import changes_between, first_version, whole_table
-from indextables.read.rows import ReadSpec, Source
-from indextables.read.table import OpenTable
+from indextables.read.scan import plan_scan
 from indextables.spark import changes
-from indextables.spark.read_task import pickled_reader
+from indextables.spark.filtering import scan_request
+from indextables.spark.read_task import shipped_scan
 from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from indextables.log.replay import Commit
+    from indextables.read.table import OpenTable
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
@@ -65,15 +63,12 @@ def plan(request: Request) -> Answer:
         )
         return {}, changes.plan_tasks(request, table, list(rows))
     if begin["whole"]:
-        adds = to_adds(table.log.snapshot(end["version"]).files())
+        files = table.log.snapshot(end["version"]).files()
     else:
-        adds = [
-            add
-            for commit in _commits(table, begin["version"], end["version"])
-            for add in _appended(table, commit)
-        ]
-    tasks = [json.dumps([asdict(_source(add))]).encode() for add in adds]
-    return {}, [pickled_reader(_spec(request, table), request.body["wire"]), *tasks]
+        commits = _commits(table, begin["version"], end["version"])
+        files = from_adds(add for commit in commits for add in _appended(table, commit))
+    found = plan_scan(table, scan_request(request, table), files)
+    return {}, shipped_scan(found, request)[0]
 
 
 def _commits(table: OpenTable, after: int, last: int) -> Iterator[Commit]:
@@ -115,28 +110,3 @@ def _appended(table: OpenTable, commit: Commit) -> list[AddFile]:
             raise error("STREAM_CHANGED", version=commit.version, path=table.store.url)
         return []
     return adds
-
-
-def _source(add: AddFile) -> Source:
-    vector, begin, end = add.deletion_vector, add.footer_start_offset, add.footer_end_offset
-    return Source(
-        path=add.path,
-        footer=None if begin is None or end is None else (begin, end),
-        partition_values=dict(add.partition_values),
-        vector=None
-        if vector is None
-        else (vector.file, vector.offset, vector.length, vector.cardinality),
-        query=0,
-    )
-
-
-def _spec(request: Request, table: OpenTable) -> ReadSpec:
-    return ReadSpec(
-        place=table.store.native(),
-        settings=table.settings,
-        table_schema=table.snapshot.metadata.schema_string,
-        partition_columns=table.snapshot.partition_columns,
-        output=request.schema("wire").to_arrow_schema(),
-        queries=({"type": "all"},),
-        batch_rows=table.settings.get(read_keys.BATCH_ROWS),
-    )

@@ -17,7 +17,7 @@ from indextables.save.condition import Condition
 from indextables.save.spec import spec_of_write
 from indextables.save.splits import WriteSpec, WrittenSplit
 from indextables.spark import rows
-from indextables.spark.filtering import filters_of
+from indextables.spark.filtering import predicates_of
 from indextables.spark.request import Request
 from indextables.spark.tables import properties_of
 from indextables.spark.warm import find_table, log_of
@@ -165,7 +165,7 @@ def _condition(request: Request, table: OpenTable | None) -> Condition | None:
     """What an overwrite by condition replaces."""
     if request.body.get("overwrite") != "where" or table is None:
         return None
-    return Condition(filters_of(request, table), table.columns, table.settings)
+    return Condition.of(table, predicates_of(request), request.time_zone)
 
 
 def _txn(request: Request) -> Txn | None:

@@ -48,7 +48,9 @@ def test_scan_with_a_condition_returns_what_it_holds_for(logs: Path, expected: p
 
 
 def test_search_returns_the_best_rows_first(logs: Path):
-    found = indextables.open(str(logs / "table")).search("message:error", ["message"], limit=5)
+    found = indextables.open(str(logs / "table")).search(
+        "message:error", ["message"], limit=5, score=True
+    )
     scores = found["_score"].to_pylist()
     assert scores == sorted(scores, reverse=True)
     assert len(scores) == 5
@@ -57,8 +59,16 @@ def test_search_returns_the_best_rows_first(logs: Path):
 
 def test_search_without_a_text_column_has_no_snippets(table_path):
     indextables.write(pa.table({"id": [1], "state": ["up"]}), table_path)
-    found = indextables.open(table_path).search("state:up")
+    found = indextables.open(table_path).search("state:up", snippet=True)
     assert found.select(["id", "_snippet"]).to_pylist() == [{"id": 1, "_snippet": None}]
+
+
+def test_scores_and_snippets_come_only_when_asked_for(logs: Path):
+    table = indextables.open(str(logs / "table"))
+    assert table.search("message:error", ["id"]).column_names == ["id"]
+    both = table.search("message:error", ["id"], score=True, snippet=True)
+    assert both.column_names == ["id", "_score", "_snippet"]
+    assert all("error" in text.lower() for text in both["_snippet"].to_pylist())
 
 
 def test_open_says_when_there_is_no_table(tmp_path: Path):

@@ -12,6 +12,7 @@ from tests.unit.plan.generated import rows
 from tests.unit.plan.log_files import files_of
 
 from indextables.errors import IndexTablesError
+from indextables.expr.aggregation import parse_aggregation
 from indextables.model.types import Array, Atomic, Decimal, Field, Struct
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.columns import describe_columns
@@ -51,10 +52,12 @@ def function(op, column=None, distinct=False):
 
 
 def request(keys, functions):
-    return {
-        "group_by": [{"col": [name]} for name in keys],
-        "functions": [function(*f) for f in functions],
-    }
+    return parse_aggregation(
+        {
+            "group_by": [{"col": [name]} for name in keys],
+            "functions": [function(*f) for f in functions],
+        }
+    )
 
 
 FUNCTIONS = st.one_of(
@@ -256,7 +259,7 @@ def bucket(op, column, *args, cast=None, zone=""):
     if cast:
         subject = {"op": "CAST", "args": [subject], "type": cast}
     key = {"op": op, "args": [subject, *args]}
-    plan = plan_aggregation({"group_by": [key]}, TIMES, time_zone=zone)
+    plan = plan_aggregation(parse_aggregation({"group_by": [key]}), TIMES, time_zone=zone)
     return plan and plan.request["group_by"][0]
 
 
@@ -292,7 +295,7 @@ def test_buckets_that_spark_sees_otherwise_are_left_to_spark():
 
 def date_trunc(unit, zone):
     key = {"op": "date_trunc", "args": [lit(unit, "string"), {"col": ["at"]}]}
-    plan = plan_aggregation({"group_by": [key]}, TIMES, time_zone=zone)
+    plan = plan_aggregation(parse_aggregation({"group_by": [key]}), TIMES, time_zone=zone)
     return plan and plan.request["group_by"][0]["date_trunc"]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 from tests.unit.plan.log_files import TEXTS
 
+from indextables.expr.aggregation import parse_aggregation, parse_order
 from indextables.expr.predicate import parse_predicate
 from indextables.model.types import Atomic, Field, Struct
 from indextables.plan.aggregates import plan_aggregation
@@ -42,7 +43,7 @@ def scan(*predicates, aggregation=None, **more):
     filters = plan_filters([parse_predicate(p) for p in predicates], COLUMNS)
     files, counters = prune_splits(FILES, filters.pruning, SCHEMA, ("day",), COLUMNS)
     queries, query_of = split_queries(filters, files, COLUMNS)
-    aggregate = plan_aggregation(aggregation, COLUMNS) if aggregation else None
+    aggregate = plan_aggregation(parse_aggregation(aggregation), COLUMNS) if aggregation else None
     return ScanPlan(
         files, SCHEMA.to_arrow_schema(), filters, tuple(queries), tuple(query_of), counters,
         aggregate, **more
@@ -115,16 +116,16 @@ def order(column, asc=True):
 
 
 def test_top_rows_follow_any_scalar_column():
-    assert plan_top([order("id", False)], 10, COLUMNS) == [
+    assert plan_top(parse_order([order("id", False)]), 10, COLUMNS) == [
         {"field": "id", "ascending": False, "nulls_first": False}
     ]
-    assert plan_top([order("name"), order("id")], 10, COLUMNS) is not None
-    assert plan_top([order("day"), order("message")], 10, COLUMNS) is not None
-    assert plan_top([order("nope")], 10, COLUMNS) is None
-    assert plan_top([order("id")], 10_000_000, COLUMNS) is None
+    assert plan_top(parse_order([order("name"), order("id")]), 10, COLUMNS) is not None
+    assert plan_top(parse_order([order("day"), order("message")]), 10, COLUMNS) is not None
+    assert plan_top(parse_order([order("nope")]), 10, COLUMNS) is None
+    assert plan_top(parse_order([order("id")]), 10_000_000, COLUMNS) is None
 
 
 def test_score_orders_alone_and_downwards():
-    assert plan_top([order("_score", False)], 10, COLUMNS) == "score"
-    assert plan_top([order("_score")], 10, COLUMNS) is None
-    assert plan_top([order("_score", False), order("id")], 10, COLUMNS) is None
+    assert plan_top(parse_order([order("_score", False)]), 10, COLUMNS) == "score"
+    assert plan_top(parse_order([order("_score")]), 10, COLUMNS) is None
+    assert plan_top(parse_order([order("_score", False), order("id")]), 10, COLUMNS) is None

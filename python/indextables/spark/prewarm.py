@@ -4,44 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from indextables.commands.partition_choice import choose
 from indextables.commands.prewarm_notes import Note, noted_prewarm
 from indextables.config import cache as keys
 from indextables.plan.prewarm import plan_parts
-from indextables.read.rows import Parts, Source, sources_of
+from indextables.read.request import Prewarm
 from indextables.sql.where import parse_where
 
 if TYPE_CHECKING:
-    from indextables.plan.scan import ScanPlan
     from indextables.read.table import OpenTable
 
 
-def prewarmed_sources(table: OpenTable, scan: ScanPlan) -> list[Source]:
-    """The splits of a scan, those of the wanted partitions marked to be loaded first."""
-    wanted = _wanted(table)
-    if wanted is None:
-        return sources_of(scan.files, scan.query_of)
-    chosen = [True] * scan.files.num_rows
-    if wanted.where:
-        predicate = parse_where(wanted.where, table.snapshot.schema)
-        found = choose(scan.files, predicate, table.snapshot, wanted.where)
-        kept = set(found.column("path").to_pylist())
-        chosen = [path in kept for path in scan.files.column("path").to_pylist()]
-    return sources_of(scan.files, scan.query_of, chosen)
-
-
-def prewarmed_parts(table: OpenTable) -> Parts | None:
-    """What of each such split is loaded."""
+def prewarm_of(table: OpenTable) -> Prewarm | None:
+    """What scans of a table load first, and of which partitions."""
     wanted = _wanted(table)
     if wanted is None:
         return None
+    schema = table.snapshot.schema
     parts = plan_parts(
         wanted.segments,
         wanted.fields,
-        [field.name for field in table.snapshot.schema.fields],
+        [field.name for field in schema.fields],
         fail_on_missing=table.settings.get(keys.PREWARM_FAIL_ON_MISSING),
     )
-    return parts.in_splits, parts.fields
+    where = parse_where(wanted.where, schema) if wanted.where else None
+    return Prewarm((parts.in_splits, parts.fields), where)
 
 
 def _wanted(table: OpenTable) -> Note | None:

@@ -1,0 +1,56 @@
+"""Aggregations and sort orders, as values: what a query asks for beyond its predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from indextables.expr.predicate import Expr, parse_expression
+
+
+@dataclass(frozen=True)
+class Function:
+    """One aggregate function: COUNT_STAR, COUNT, SUM, AVG, MIN or MAX; "" if it is another."""
+
+    name: str
+    args: tuple[Expr, ...] = ()
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """Functions over groups of rows; over all rows when there are no group keys."""
+
+    group_by: tuple[Expr, ...] = ()
+    functions: tuple[Function, ...] = ()
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """One key of an order."""
+
+    expr: Expr
+    ascending: bool = True
+    nulls_first: bool = True
+
+
+def parse_aggregation(value: Mapping[str, Any]) -> Aggregation:
+    """The aggregation the hooks wrote as `{"group_by": [..], "functions": [..]}`."""
+    return Aggregation(
+        tuple(parse_expression(key) for key in value.get("group_by", ())),
+        tuple(_function(function) for function in value.get("functions", ())),
+    )
+
+
+def _function(value: Mapping[str, Any]) -> Function:
+    args = tuple(parse_expression(arg) for arg in value.get("args", ()))
+    return Function(str(value.get("agg", "")), args, bool(value.get("distinct")))
+
+
+def parse_order(values: Sequence[Mapping[str, Any]]) -> tuple[SortKey, ...]:
+    """The order the hooks wrote as a list of `{"expr", "asc", "nulls_first"}`."""
+    return tuple(
+        SortKey(parse_expression(value["expr"]), bool(value["asc"]), bool(value["nulls_first"]))
+        for value in values
+    )

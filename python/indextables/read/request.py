@@ -1,0 +1,44 @@
+"""What somebody wants to read of a table, whichever door they came through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from indextables.expr.aggregation import Aggregation, SortKey
+    from indextables.expr.predicate import Predicate
+    from indextables.read.spec import Parts
+
+
+@dataclass(frozen=True)
+class Prewarm:
+    """Index parts to load before a split is asked; `where` narrows it to some partitions."""
+
+    parts: Parts
+    where: Predicate | None = None
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """One read: rows that all `predicates` hold for, or an aggregation of them.
+
+    `output` are the columns of the rows, with `_split`, `_doc`, `_score` and `_snippet` among those
+    that may be named; an aggregation has columns of its own. `runtime` predicates only leave out
+    splits. `here` asks for the answer in this process, whatever its size. `time_zone` and `ansi`
+    are those of the session: they decide how dates are cut and whether sums may overflow.
+    """
+
+    output: pa.Schema = field(default_factory=lambda: pa.schema([]))
+    predicates: tuple[Predicate, ...] = ()
+    runtime: tuple[Predicate, ...] = ()
+    aggregation: Aggregation | None = None
+    order: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    here: bool = False
+    time_zone: str = "UTC"
+    ansi: bool = True
+    prewarm: Prewarm | None = None

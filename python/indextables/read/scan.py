@@ -1,0 +1,295 @@
+"""Reading as a verb, asked by every door and by every verb that must read first.
+
+A `ScanRequest` says what is wanted, `plan_scan` decides how, and the `Scan` is then run: here by
+`run_scan`, `count_scan` or `find_rows`, or by executors with `Scan.tasks` and `Scan.spec`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.config import read as keys
+from indextables.errors import error
+from indextables.expr.binding import bind, conjunction
+from indextables.expr.evaluate import evaluate
+from indextables.plan.aggregates import plan_aggregation
+from indextables.plan.finals import CompletePlan, finish, plan_complete
+from indextables.plan.partials import partials_from_log
+from indextables.plan.partitions import partition_arrays
+from indextables.plan.prune import keep_manifest, prune_splits
+from indextables.plan.queries import split_queries
+from indextables.plan.scan import ScanPlan, answers_itself, touched_bytes
+from indextables.plan.search import plan_snippet
+from indextables.plan.tasks import group_splits
+from indextables.plan.topk import Order, plan_top, sort_order
+from indextables.read import skipping
+from indextables.read.columns import plan_predicates
+from indextables.read.key_pruning import prune_by_key
+from indextables.read.rows import count_rows, find_docs, put_in_order, read_table
+from indextables.read.spec import SNIPPET, ReadSpec, Source, sources_of, spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from pyroaring import BitMap
+
+    from indextables.expr.predicate import Predicate
+    from indextables.plan.aggregates import AggregatePlan
+    from indextables.plan.filters import FilterPlan
+    from indextables.plan.prune import PruneCounters
+    from indextables.read.request import ScanRequest
+    from indextables.read.table import OpenTable
+
+_log = logging.getLogger("indextables.read")
+
+
+@dataclass(frozen=True)
+class ScanTask:
+    """The splits one task reads, and where it would best run ("" is anywhere)."""
+
+    sources: tuple[Source, ...]
+    host: str = ""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A read as planned.
+
+    `complete` turns the partial results of an aggregation into its answer; it is there if the
+    answer is given in this process.
+    """
+
+    table: OpenTable
+    request: ScanRequest
+    plan: ScanPlan
+    complete: CompletePlan | None = None
+
+    @cached_property
+    def local(self) -> bool:
+        """Whether this process runs it: it is small, or asked for here."""
+        if self.request.aggregation is not None and self.complete is None:
+            return False
+        settings = self.table.settings
+        return self.request.here or (
+            settings.get(keys.LOCAL_ENABLED)
+            and answers_itself(
+                self.plan,
+                self.table.columns,
+                max_bytes=settings.get(keys.LOCAL_MAX_BYTES),
+                max_rows=settings.get(keys.LOCAL_MAX_ROWS),
+                count=lambda: count_scan(self),
+            )
+        )
+
+    @cached_property
+    def spec(self) -> ReadSpec:
+        """What every split is asked."""
+        plan, prewarm, snippet = self.plan, self.request.prewarm, None
+        if SNIPPET in plan.schema.names:
+            snippet = plan_snippet(plan.filters.bound, self.table.columns)
+        return spec_of(
+            self.table.store,
+            self.table.settings,
+            self.table.snapshot,
+            plan.schema,
+            queries=plan.queries,
+            aggregate=plan.aggregate,
+            limit=plan.limit if self.truncated_to is None else self.truncated_to,
+            order=plan.order,
+            snippet=snippet,
+            prewarm=None if prewarm is None else prewarm.parts,
+        )
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        """The splits to read."""
+        return sources_of(self.plan.files, self.plan.query_of, _prewarmed(self))
+
+    @property
+    def truncated_to(self) -> int | None:
+        """Where `read.mode=fast` cuts off a task that no limit of the query bounds."""
+        settings, plan = self.table.settings, self.plan
+        if settings.get(keys.MODE) != "fast" or plan.aggregate is not None:
+            return None
+        return settings.get(keys.DEFAULT_LIMIT) if plan.limit is None else None
+
+    @property
+    def is_light(self) -> bool:
+        """Whether finding the rows reads little, however many they are."""
+        touched = touched_bytes(self.plan, self.table.columns)
+        return touched <= self.table.settings.get(keys.LOCAL_MAX_BYTES)
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """How many splits were pruned, and what is read of the others."""
+        counters = self.plan.counters
+        return {
+            "splitsConsidered": counters.considered,
+            "splitsPrunedByPartition": counters.pruned_by_partition,
+            "splitsPrunedByStatistics": counters.pruned_by_stats,
+            "splitsScanned": counters.kept,
+            "rowsScanned": self.plan.rows_read or 0,
+            "bytesScanned": self.plan.bytes,
+        }
+
+    def tasks(self, cores: int, hosts: Sequence[str] = ()) -> list[ScanTask]:
+        """The work of executors; with several hosts, each task where the caches hold its splits."""
+        _warn_if_truncated(self)
+        settings, sources = self.table.settings, self.sources
+        groups = group_splits(
+            self.plan.files.column("size").to_pylist(),
+            cores,
+            paths=[source.path for source in sources],
+            # one machine is everybody's home
+            hosts=hosts if len(hosts) > 1 else (),
+            splits_per_task=settings.get(keys.SPLITS_PER_TASK),
+            max_splits_per_task=settings.get(keys.MAX_SPLITS_PER_TASK),
+        )
+        tasks = [ScanTask(tuple(sources[i] for i in g.splits), g.host) for g in groups]
+        aggregate = self.plan.aggregate
+        # an aggregation without keys has a row even if nothing is read: Spark adds up what it gets
+        if not tasks and aggregate is not None and aggregate.keys == 0:
+            return [ScanTask(())]
+        return tasks
+
+
+def plan_scan(table: OpenTable, request: ScanRequest, files: pa.Table | None = None) -> Scan:
+    """Decide how a read is done; `files` are splits to read in place of the table's live ones."""
+    if request.aggregation is None:
+        return Scan(table, request, _plan(table, request, files))
+    context: dict[str, Any] = {"ansi": request.ansi, "time_zone": request.time_zone}
+    complete = plan_complete(request.aggregation, table.columns, **context)
+    if complete is not None:
+        plan = _plan(table, request, files, complete.partial)
+        scan = Scan(table, request, plan, complete)
+        if scan.local:
+            return scan
+    partial = plan_aggregation(request.aggregation, table.columns, **context, spark_merges=True)
+    return Scan(table, request, _plan(table, request, files, partial))
+
+
+def _plan(
+    table: OpenTable,
+    request: ScanRequest,
+    files: pa.Table | None,
+    aggregate: AggregatePlan | None = None,
+) -> ScanPlan:
+    filters = plan_predicates(table, request.predicates, request.time_zone)
+    kept, counters = _prune(table, filters, request.runtime, files)
+    queries, query_of = split_queries(filters, kept, table.columns)
+    order: Order | None = None
+    if request.order and request.limit is not None:
+        order = plan_top(request.order, request.limit, table.columns)
+    # the engine may stop early only if it knows which rows come first
+    cuts = aggregate is None and (order is not None or not request.order)
+    return ScanPlan(
+        files=kept,
+        schema=request.output,
+        filters=filters,
+        queries=tuple(queries),
+        query_of=tuple(query_of),
+        counters=counters,
+        aggregate=aggregate,
+        limit=request.limit if cuts else None,
+        order=order,
+    )
+
+
+def _prune(
+    table: OpenTable,
+    filters: FilterPlan,
+    runtime: tuple[Predicate, ...],
+    files: pa.Table | None,
+) -> tuple[pa.Table, PruneCounters]:
+    """The splits that may hold a matching row."""
+    snapshot, names = table.snapshot, table.snapshot.partition_columns
+    pruning = conjunction(filters.pruning, *runtime) if runtime else filters.pruning
+
+    def keep(bounds: Mapping[str, Any]) -> bool:
+        return keep_manifest(bounds, pruning, snapshot.schema, names)
+
+    if files is not None:  # not of this snapshot: its hash indexes do not know them
+        return prune_splits(files, pruning, snapshot.schema, names, table.columns)
+    files = snapshot.files(keep if names and (filters.bound or runtime) else None)
+    files, counters = prune_splits(files, pruning, snapshot.schema, names, table.columns)
+    files = prune_by_key(files, pruning, snapshot, table.store, table.settings)
+    counters = counters.narrowed_to(files.num_rows)
+    skipping.record(counters)
+    return files, counters
+
+
+def _prewarmed(scan: Scan) -> list[bool] | None:
+    """Which splits are loaded before they are asked; None for none of them."""
+    prewarm, files, snapshot = scan.request.prewarm, scan.plan.files, scan.table.snapshot
+    if prewarm is None:
+        return None
+    if prewarm.where is None:
+        return [True] * files.num_rows
+    values = partition_arrays(files, snapshot.schema, snapshot.partition_columns)
+    truth = evaluate(bind(prewarm.where, snapshot.schema), values, files.num_rows)
+    if truth is None:
+        raise error("PARTITION_PREDICATE", problem="Invalid partition predicate of the prewarm")
+    chosen: list[bool] = pc.fill_null(truth, False).to_pylist()  # noqa: FBT003
+    return chosen
+
+
+def run_scan(scan: Scan) -> pa.Table:
+    """The answer, read in this process."""
+    if scan.complete is not None:
+        partials = _partials_from_log(scan)
+        if partials is None:
+            partials = read_table(scan.spec, scan.sources)
+        return finish(partials, scan.complete)
+    _warn_if_truncated(scan)
+    request, order = scan.request, _order(scan)
+    spec = scan.spec.with_columns(key["field"] for key in order)
+    rows = read_table(spec, scan.sources)
+    if order:
+        end = rows.num_rows if request.limit is None else request.limit
+        rows = put_in_order(rows, order, end).select(request.output.names)
+    if request.limit is not None:
+        rows = rows.slice(0, request.limit)
+    return rows.slice(request.offset) if request.offset else rows
+
+
+def _order(scan: Scan) -> list[dict[str, Any]]:
+    """The keys that put rows of several splits in order."""
+    order = sort_order(scan.request.order, scan.table.columns)
+    if order is None:
+        raise error("ORDER_UNSUPPORTED")
+    return order
+
+
+def _partials_from_log(scan: Scan) -> pa.Table | None:
+    plan, snapshot = scan.plan, scan.table.snapshot
+    if plan.aggregate is None or not plan.answered_by_log:
+        return None
+    return partials_from_log(
+        plan.files, plan.aggregate, snapshot.schema, snapshot.partition_columns
+    )
+
+
+def count_scan(scan: Scan) -> int:
+    """How many rows a scan finds."""
+    return count_rows(scan.spec, scan.sources)
+
+
+def find_rows(scan: Scan) -> dict[str, BitMap]:
+    """The numbers of the rows a scan finds, by split; splits without any are left out."""
+    found = zip(scan.sources, find_docs(scan.spec, scan.sources), strict=True)
+    return {source.path: docs for source, docs in found if docs}
+
+
+def _warn_if_truncated(scan: Scan) -> None:
+    """Mode `fast` leaves rows out: say so every time."""
+    most = scan.truncated_to
+    if most is not None:
+        url = scan.table.store.url
+        _log.warning("read.mode=fast: every task returns at most %s rows of %s", most, url)

@@ -1,0 +1,161 @@
+"""What every split of a scan is asked: built here alone, and shipped to the executors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from indextables.config import read as keys
+from indextables.model.types import Struct, parse_schema
+from indextables.runtime.handles import Orders, Vector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from indextables.config.settings import Settings
+    from indextables.log import Snapshot
+    from indextables.plan.aggregates import AggregatePlan
+    from indextables.plan.topk import Order
+    from indextables.plan.tree import Tree
+    from indextables.storage import Store
+
+# segments and fields of splits
+Parts = tuple[tuple[str, ...], tuple[str, ...]]
+SPLIT, DOC, SCORE, SNIPPET = "_split", "_doc", "_score", "_snippet"
+PSEUDO = {SPLIT: pa.string(), DOC: pa.int64(), SCORE: pa.float32(), SNIPPET: pa.string()}
+# where a row is
+ROW_ID = pa.schema([pa.field(name, PSEUDO[name]) for name in (SPLIT, DOC)])
+
+
+@dataclass(frozen=True)
+class Source:
+    """One split to read, and which of the scan's queries to ask it."""
+
+    path: str
+    footer: tuple[int, int] | None
+    partition_values: Mapping[str, str]
+    vector: Vector | None
+    query: int
+    prewarm: bool = False
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The value a task gets; JSON has no tuples."""
+        footer, vector = value["footer"], value["vector"]
+        return cls(
+            path=value["path"],
+            footer=tuple(footer) if footer else None,
+            partition_values=value["partition_values"],
+            vector=tuple(vector) if vector else None,
+            query=value["query"],
+            prewarm=value.get("prewarm", False),
+        )
+
+
+@dataclass(frozen=True)
+class ReadSpec:
+    """What every split of a scan is asked for; travels to the executors."""
+
+    # holds keys of the store: not to be printed
+    place: tuple[str, str] = field(repr=False)
+    settings: Settings
+    table_schema: str
+    partition_columns: tuple[str, ...]
+    output: pa.Schema
+    queries: tuple[Tree, ...]
+    aggregate: AggregatePlan | None = None
+    limit: int | None = None
+    order: Order | None = None
+    batch_rows: int = 32768
+    snippet: Mapping[str, Any] | None = None
+    # columns whose value each source brings along
+    given: tuple[str, ...] = ()
+    prewarm: Parts | None = None
+    orders: Orders = field(default_factory=Orders)
+
+    @property
+    def schema(self) -> Struct:
+        """The table's columns."""
+        return _parsed(self.table_schema)
+
+    @property
+    def split_schema(self) -> pa.Schema:
+        """The columns inside splits: all but the partition columns."""
+        return _split_schema(self.table_schema, self.partition_columns)
+
+    @cached_property
+    def engine_schema(self) -> pa.Schema:
+        """What the engine delivers; what is the same for a whole split is put in afterwards."""
+        outside = {SPLIT, *self.partition_columns, *self.given}
+        if self.snippet is None:
+            outside.add(SNIPPET)  # no text column to cut one from
+        inside = [f for f in self.output if f.name not in outside]
+        return pa.schema(inside or [pa.field(DOC, pa.int64())])
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether splits come over a network; the address of a local table is a plain path."""
+        return "://" in self.place[0]
+
+    @property
+    def engine_options(self) -> dict[str, Any]:
+        """The engine's options for a search."""
+        given = {"limit": self.limit, "order": self.order, "snippet": self.snippet}
+        wanted = {key: value for key, value in given.items() if value is not None}
+        return wanted | {"batch_rows": self.batch_rows}
+
+    def with_columns(self, names: Iterable[str]) -> ReadSpec:
+        """The same read that also delivers these columns."""
+        types = {**PSEUDO, **{f.name: f.type for f in self.schema.to_arrow_schema()}}
+        more = [pa.field(name, types[name]) for name in names if name not in self.output.names]
+        return replace(self, output=pa.schema([*self.output, *more])) if more else self
+
+
+# the same for every query of a table, and larger than most
+_parsed = lru_cache(maxsize=64)(parse_schema)
+
+
+@lru_cache(maxsize=64)
+def _split_schema(table_schema: str, partition_columns: tuple[str, ...]) -> pa.Schema:
+    inside = [f for f in _parsed(table_schema).fields if f.name not in partition_columns]
+    return Struct(tuple(inside)).to_arrow_schema()
+
+
+def sources_of(
+    files: pa.Table, query_of: Sequence[int], prewarmed: Sequence[bool] | None = None
+) -> list[Source]:
+    """The splits of a plan, as tasks name them; some are loaded before they are asked."""
+    wanted = ["path", "partitionValues", "footerStartOffset", "footerEndOffset", "deletionVector"]
+    sources = []
+    warm = [False] * files.num_rows if prewarmed is None else prewarmed
+    for row, query, load in zip(files.select(wanted).to_pylist(), query_of, warm, strict=True):
+        start, end, vector = (row[key] for key in wanted[2:])
+        sources.append(
+            Source(
+                path=row["path"],
+                footer=None if start is None or end is None else (start, end),
+                partition_values=dict(row["partitionValues"] or ()),
+                vector=tuple(vector.values()) if vector else None,
+                query=query,
+                prewarm=load,
+            )
+        )
+    return sources
+
+
+def spec_of(
+    store: Store, settings: Settings, snapshot: Snapshot, output: pa.Schema, **more: Any
+) -> ReadSpec:
+    """How splits of a table are read; `more` are the other members."""
+    return ReadSpec(
+        place=store.native(),
+        settings=settings,
+        table_schema=snapshot.metadata.schema_string,
+        partition_columns=snapshot.partition_columns,
+        output=output,
+        batch_rows=settings.get(keys.BATCH_ROWS),
+        **more,
+    )

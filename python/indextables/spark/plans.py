@@ -1,0 +1,24 @@
+"""Plans of scans, kept between the calls of one query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from indextables.read.scan import Scan, plan_scan
+from indextables.runtime.cache import Cache
+
+if TYPE_CHECKING:
+    from indextables.config.settings import Settings
+    from indextables.read.request import ScanRequest
+    from indextables.read.table import OpenTable
+
+# table, version, settings (whose secrets compare but do not show) and what is wanted
+_Key = tuple[str, str, int, "Settings", "ScanRequest"]
+_plans: Cache[_Key, Scan] = Cache(32)
+
+
+def planned(table: OpenTable, request: ScanRequest) -> Scan:
+    """The plan of a scan; the next calls of the same query ask for it again."""
+    snapshot = table.snapshot
+    key = (table.store.url, snapshot.metadata.id, snapshot.version, table.settings, request)
+    return _plans.get_or(key, lambda: plan_scan(table, request))

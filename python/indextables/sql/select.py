@@ -1,0 +1,149 @@
+"""Group keys, aggregate functions and sort keys in SQL's words, where no Spark parses them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+from indextables.expr.aggregation import Function, SortKey
+from indextables.expr.predicate import Call, Column, Expr, Literal
+from indextables.model.types import Atomic, DataType
+from indextables.sql.tokens import Kind, Token, syntax_error, tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from indextables.model.types import Struct
+
+T = TypeVar("T")
+_STRING, _DOUBLE, _TIMESTAMP = Atomic("string"), Atomic("double"), Atomic("timestamp")
+_FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+# what the column of a bucket function is seen as
+_SEEN_AS = {
+    "indextables_histogram": _DOUBLE,
+    "indextables_range": _DOUBLE,
+    "indextables_date_histogram": _TIMESTAMP,
+}
+_BUCKETS = (*_SEEN_AS, "date_trunc", "trunc")
+_SORT_KEY = re.compile(
+    r"(?P<name>.*?)(?:\s+(?P<direction>ASC|DESC))?(?:\s+NULLS\s+(?P<nulls>FIRST|LAST))?",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def parse_key(text: str, schema: Struct) -> Expr:
+    """A group key: a column, or a bucket such as `indextables_date_histogram(ts, '1h')`."""
+    return _Parser(text, schema).whole(_Parser.key)
+
+
+def parse_function(text: str, schema: Struct) -> Function:
+    """An aggregate function, such as `count(*)`, `sum(amount)` or `count(distinct user)`."""
+    return _Parser(text, schema).whole(_Parser.function)
+
+
+def parse_sort_key(text: str, names: Sequence[str]) -> SortKey:
+    """A sort key over columns of these names, such as `ts`, `ts DESC` or `ts ASC NULLS LAST`."""
+    found = _SORT_KEY.fullmatch(text.strip())
+    assert found is not None, text
+    name = _resolve(found["name"].strip("`"), names)
+    if name is None:
+        raise syntax_error(f"there is no column `{found['name']}`", text, 0)
+    ascending = (found["direction"] or "ASC").upper() == "ASC"
+    nulls = found["nulls"]
+    # nulls are the least, as in Spark
+    return SortKey(Column((name,)), ascending, nulls.upper() == "FIRST" if nulls else ascending)
+
+
+def _resolve(given: str, names: Sequence[str]) -> str | None:
+    """The name that is meant; case counts only where names differ by nothing else."""
+    alike = [name for name in names if name.lower() == given.lower()]
+    return given if given in alike else alike[0] if len(alike) == 1 else None
+
+
+class _Parser:
+    def __init__(self, text: str, schema: Struct) -> None:
+        self.text, self.schema, self.tokens, self.at = text, schema, tokenize(text), 0
+
+    def whole(self, read: Callable[[_Parser], T]) -> T:
+        """What `read` finds, if nothing follows it."""
+        found = read(self)
+        self.need("the end", found=self.peek.kind is Kind.END)
+        return found
+
+    @property
+    def peek(self) -> Token:
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        token = self.peek
+        self.at += token.kind is not Kind.END
+        return token
+
+    def takes(self, *words: str) -> bool:
+        """Step over these words or symbols if they follow."""
+        following = self.tokens[self.at : self.at + len(words)]
+        found = [token.word or token.value for token in following] == list(words)
+        self.at += len(words) if found else 0
+        return found
+
+    def need(self, wanted: str, *, found: bool) -> None:
+        if not found:
+            shown = self.text[self.peek.start : self.peek.end] or "the end"
+            raise syntax_error(f"expected {wanted}, found `{shown}`", self.text, self.peek.start)
+
+    def key(self) -> Expr:
+        if self.peek.kind is not Kind.WORD or not self.tokens[self.at + 1].is_symbol("("):
+            return self.column()
+        name = self.peek.value.lower()
+        self.need(f"one of {', '.join(_BUCKETS)}", found=name in _BUCKETS)
+        self.at += 2
+        args = [self.argument(name)]
+        while self.takes(","):
+            args.append(self.argument(name))
+        self.need("`)`", found=self.takes(")"))
+        return Call(name, tuple(args))
+
+    def argument(self, name: str) -> Expr:
+        if self.peek.kind is Kind.STRING:
+            return Literal(self.take().value, _STRING)
+        if self.takes("NULL"):
+            return Literal(None, _DOUBLE)
+        negative = self.takes("-")
+        if negative or (self.peek.kind is Kind.WORD and self.peek.value[0].isdigit()):
+            return Literal(float(("-" if negative else "") + self.number()), _DOUBLE)
+        column = self.column()
+        kind, seen = self.type_of(column), _SEEN_AS.get(name)
+        return column if seen is None or kind == seen else Call("CAST", (column,), seen)
+
+    def number(self) -> str:
+        digits = self.take().value
+        if self.takes("."):
+            digits += "." + self.take().value
+        self.need("a number", found=digits.replace(".", "", 1).isdigit())
+        return digits
+
+    def function(self) -> Function:
+        name = self.peek.word
+        self.need(f"one of {', '.join(_FUNCTIONS)}", found=name in _FUNCTIONS)
+        self.take()
+        self.need("`(`", found=self.takes("("))
+        if name == "COUNT" and self.takes("*"):
+            self.need("`)`", found=self.takes(")"))
+            return Function("COUNT_STAR")
+        distinct = self.takes("DISTINCT")
+        column = self.column()
+        self.need("`)`", found=self.takes(")"))
+        return Function(name, (column,), distinct)
+
+    def column(self) -> Column:
+        self.need("a column", found=self.peek.kind in (Kind.WORD, Kind.QUOTED))
+        given = self.take()
+        name = _resolve(given.value, self.schema.names)
+        if name is None:
+            raise syntax_error(f"there is no column `{given.value}`", self.text, given.start)
+        return Column((name,))
+
+    def type_of(self, column: Column) -> DataType:
+        field = self.schema.find(column.path)
+        assert field is not None, column
+        return field.type
