@@ -239,6 +239,13 @@ CODES: dict[str, Code] = {
         "restore it, or read an older version of the table",
         "58P01",
     ),
+    "FILE_TOO_LARGE": Code(
+        CorruptError,
+        "file `{path}` of the transaction log holds more than {limit}",
+        "no writer of this package leaves such a file; if you trust it, raise "
+        "`transaction.maxFileSize`",
+        "54000",
+    ),
     "HASH_INDEX_VALUE": Code(
         InvalidError,
         "a hash index takes signed 32-bit integers",

@@ -31,7 +31,7 @@ def states(table):
 
 
 def state(table, version):
-    return table.reopen().reader.state(version)
+    return table.reopen().reader.states.read(version)
 
 
 def manifests(table):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import random
+import subprocess
+import sys
+import tracemalloc
 import zlib
 
+import pyarrow as pa
 import pytest
-from tests.log.tables import Table
+from tests.log.tables import Table, add
 
-from indextables.engine.manifests import decode_manifests, decode_state_manifest
+from indextables.engine.manifests import decode_manifests, decode_state_manifest, encode_manifest
 from indextables.errors import CorruptError, IndexTablesError, ProtocolError, StorageError
-from indextables.log import codec, names
-from indextables.log.actions import CommitInfo
+from indextables.log import codec, entries, names
+from indextables.log.actions import CommitInfo, Metadata
+from indextables.log.compression import deflate
 from indextables.storage import open_store
 
 
@@ -109,9 +116,9 @@ def test_a_damaged_pointer_does_no_harm(damaged):
             assert answer(damaged) == right
 
 
-def test_a_missing_manifest_is_named(damaged):
+def test_a_missing_manifest_is_named_when_version_files_are_gone(damaged):
     (path,) = [m.path for m in damaged.log.store.list(names.MANIFESTS)]
-    damaged.log.store.delete([path])
+    damaged.log.store.delete([path, names.version_file(0)])
     with pytest.raises(StorageError, match=path.rsplit("/", 1)[-1]):
         answer(damaged)
 
@@ -144,6 +151,23 @@ def test_a_missing_version_is_named(damaged):
         b'{"metaData":{"id":"x"}}',
         b"\x1f\x8b\x08",
         b"\xff\xfe",
+        b'{"add":{"path":"a","size":9223372036854775808,"modificationTime":1}}',
+        b'{"add":{"path":"a","size":1e400,"modificationTime":1}}',
+        b'{"add":{"path":"a","size":Infinity,"modificationTime":1}}',
+        b'{"add":{"path":"a","size":1,"modificationTime":1,"numMergeOps":2147483648}}',
+        b'{"add":{"path":"a","size":1,"modificationTime":253402300800000}}',
+        b'{"add":{"path":"\\ud800","size":1,"modificationTime":1}}',
+        b'{"add":{"path":"a","size":1,"modificationTime":1,"novel":["\\udc00"]}}',
+        b'{"add":{"path":"a","size":1,"modificationTime":1,"novel":NaN}}',
+        b'{"add":{"path":"a","size":1,"modificationTime":1,"minValues":{"\\udfff":"x"}}}',
+        b'{"mystery":1e999}',
+        b'{"commitInfo":{"timestamp":253402300800000}}',
+        b'{"commitInfo":{"timestamp":1,"operationParameters":[]}}',
+        b'{"commitInfo":{"timestamp":1,"isBlindAppend":"yes"}}',
+        b'{"metaData":{"id":"x","schemaString":"{}","format":[]}}',
+        b'{"txn":{"appId":"a","version":1e3}}',
+        b'{"protocol":{"minReaderVersion":4294967300,"minWriterVersion":1}}',
+        b'{"size":' + b"9" * 5000 + b"}",
     ],
 )
 def test_a_version_file_with_nonsense_is_refused_by_name(damaged, line):
@@ -156,8 +180,142 @@ def test_a_bomb_is_refused():
     stream = zlib.compressobj(9, zlib.DEFLATED, 31)
     chunk = b" " * (1 << 20)
     bomb = b"".join(stream.compress(chunk) for _ in range(600)) + stream.flush()
-    with pytest.raises(CorruptError, match="512 MB"):
+    with pytest.raises(CorruptError, match="more than 536,870,912 bytes of text"):
         codec.decode_actions(bomb, "bomb")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"version":Infinity}',
+        b'{"version":1e400}',
+        b'{"version":-1}',
+        b'{"version":1.5}',
+        b'{"version":99999999999999999999999}',
+        b'{"version":3,"size":1e400}',
+        b'{"version":3,"format":7,"stateDir":"../../x"}',
+        b'{"version":3,"stateDir":"state-v00000000000000000009"}',
+        b'{"version":3,"stateDir":"\\ud800"}',
+        b'{"version":3,"parts":{}}',
+        b"[]",
+        b"null",
+        b"[" * 100_000,
+        b"\xff",
+        b"",
+    ],
+)
+def test_the_pointer_is_only_a_hint(damaged, content):
+    right = answer(damaged)
+    damaged.log.store.put(names.POINTER, content)
+    assert answer(damaged) == right
+    damaged.append("c", partition={"n": "8"})
+    damaged.log.checkpoint()
+    assert answer(damaged)[0] == right[0] + 1
+
+
+@pytest.mark.parametrize(
+    "member",
+    ['"createdAt":1e400', '"numFiles":Infinity', '"totalBytes":9223372036854775808',
+     '"tombstones":["\\ud800"]', '"schemaRegistry":{"a":1}', '"manifests":{}',
+     '"manifests":[{"path":"m.avro","numEntries":1e999}]'],
+)  # fmt: skip
+def test_a_state_in_json_with_nonsense_is_refused_by_name(damaged, member):
+    store = damaged.log.store
+    good = {"formatVersion": 1, "stateVersion": 3, "createdAt": 1, "numFiles": 0}
+    good |= {"totalBytes": 0, "manifests": []}
+    text = json.dumps(good)[:-1] + f",{member}}}"
+    path = names.state_files(names.state_name(3))[1]
+    store.put(path, text.encode())
+    store.delete([names.state_file(3), *(names.version_file(v) for v in range(4))])
+    with pytest.raises(CorruptError, match=r"_manifest\.json"):
+        damaged.reopen().snapshot()
+
+
+@pytest.mark.parametrize("schema", ["", "...", "[]", "{}", '{"fields":3}', '{"fields":[{}]}'])
+def test_a_schema_that_is_none_is_refused_by_name(table, schema):
+    store = table.log.store
+    first = table.log.reader.commit(0)
+    metadata = next(a for a in first.actions if isinstance(a, Metadata))
+    bad = dataclasses.replace(metadata, schema_string=schema)
+    store.put(names.version_file(0), codec.encode_actions([bad]))
+    log = table.reopen()
+    with pytest.raises(CorruptError, match="_transaction_log"):
+        _ = log.snapshot().schema
+    with pytest.raises(CorruptError, match="_transaction_log"):
+        log.checkpoint()
+
+
+def test_a_missing_or_damaged_manifest_is_made_up_for_by_version_files(damaged):
+    (path,) = [m.path for m in damaged.log.store.list(names.MANIFESTS)]
+    right = answer(damaged)
+    damaged.log.store.delete([path])
+    assert answer(damaged) == right
+    damaged.log.store.put(path, b"Obj\x01")
+    assert answer(damaged) == right
+    damaged.log.store.delete([names.version_file(1)])
+    with pytest.raises(CorruptError, match=path.rsplit("/", 1)[-1]):
+        answer(damaged)
+
+
+def gzip_of(pattern, count):
+    stream = zlib.compressobj(9, zlib.DEFLATED, 31)
+    chunk = pattern * 10_000
+    parts = [stream.compress(chunk) for _ in range(count // 10_000)]
+    return b"".join(parts) + stream.flush()
+
+
+def test_a_flood_of_empty_lines_is_read_without_memory():
+    data = gzip_of(b"\n", 50_000_000)
+    tracemalloc.start()
+    with pytest.raises(CorruptError, match="no action"):
+        codec.decode_actions(data, "flood")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * 50_000_000
+
+
+@pytest.mark.parametrize("line", [b'{"a":1}\n', b'{"remove":{"path":"a"}}\n'])
+def test_a_flood_of_small_actions_is_refused(line):
+    with pytest.raises(CorruptError, match=r"more than .* actions"):
+        codec.decode_actions(gzip_of(line, 200_000), "flood", limit=16 << 20)
+
+
+def test_the_limit_of_a_log_file_is_a_setting(damaged):
+    assert answer(damaged)
+    with pytest.raises(CorruptError, match=r"00004\.json.*transaction.maxFileSize"):
+        damaged.reopen(**{"transaction.maxFileSize": "300"}).snapshot()
+
+
+def test_a_manifest_that_inflates_is_refused():
+    rows = entries.from_adds([add("a" * 300)]).take(pa.array([0] * 200_000))
+    data = encode_manifest(rows, "zstd", 3)
+    with pytest.raises(CorruptError, match="200000 entries, its state says 3"):
+        decode_manifests([("m.avro", data, 3)], 1)
+    with pytest.raises(CorruptError, match="unpacks to more"):
+        decode_manifests([("m.avro", data, 200_000)], 1)
+
+
+def test_a_manifest_beyond_the_memory_is_an_error_not_the_end_of_the_process():
+    rows = entries.from_adds([add("a", stats="y" * 300)]).take(pa.array([0] * 200_000))
+    program = """
+import resource, sys
+from indextables.engine.manifests import decode_manifests
+from indextables.errors import CorruptError
+data = sys.stdin.buffer.read()
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (8 << 20), resource.RLIM_INFINITY))
+try:
+    decode_manifests([("m.avro", data, 200_000)], 1)
+except CorruptError as failure:
+    print("refused", failure.code)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=False,
+        capture_output=True,
+        input=encode_manifest(rows, "none", 3),
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, b"refused FILE_CORRUPT"), done.stderr
 
 
 def test_random_bytes_are_never_a_manifest():
@@ -166,7 +324,7 @@ def test_random_bytes_are_never_a_manifest():
         noise = rng.randbytes(size)
         for data in (noise, b"Obj\x01" + noise):
             with pytest.raises(CorruptError):
-                decode_manifests([("m.avro", data)], 1)
+                decode_manifests([("m.avro", data, 1)], 1)
             with pytest.raises(CorruptError):
                 decode_state_manifest(data, "m.avro")
 
@@ -176,5 +334,5 @@ def test_a_text_is_what_it_was_when_sealed():
     text = codec.encode_version(info, [])
     (back,) = codec.decode_actions(text, "f")
     assert (back.id, back.operation) == ("id", "APPEND")
-    assert codec.decode_actions(codec.deflate(text), "f") == [back]
-    assert codec.decode_actions(b"\x01\x01" + codec.deflate(text), "f") == [back]
+    assert codec.decode_actions(deflate(text), "f") == [back]
+    assert codec.decode_actions(b"\x01\x01" + deflate(text), "f") == [back]

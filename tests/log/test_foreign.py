@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import struct
+import uuid
 
 import pytest
-from tests.log.tables import Table, add, paths
+from tests.log.tables import SetClock, Table, add, paths
 
 from indextables.engine.manifests import encode_manifest
 from indextables.errors import CorruptError, ProtocolError, TableNotFoundError
 from indextables.log import AddFile, Metadata, Protocol, codec, entries, names, open_log
 from indextables.log import operations as change
+from indextables.log.actions import CommitInfo
+from indextables.log.compression import deflate
 from indextables.log.state import ManifestInfo, StateManifest
 from indextables.log.statefile import encode_state
+from indextables.model.types import parse_schema
 
 
 @pytest.fixture
@@ -221,7 +226,7 @@ def test_additions_and_removals_are_taken_in_order(table):
 {"remove":{"path":"splits/zzz.split"}}
 {"somethingNew":{"a":1}}
 """
-    table.log.store.put(names.version_file(2), b"\x01\x01" + codec.deflate(lines))
+    table.log.store.put(names.version_file(2), b"\x01\x01" + deflate(lines))
     snapshot = table.reopen().snapshot()
     assert snapshot.files()["size"].to_pylist() == [5]
     assert snapshot.num_records is None
@@ -280,3 +285,134 @@ def test_nothing_is_remembered_when_the_cache_is_off(table):
     log.store.counters.reset()
     log.snapshot().files()
     assert log.store.counters.requests["get"] >= 2
+
+
+def rewritten(table, version, **protocol):
+    """A version file as another writer makes it: its `add` or `metaData` first, no `commitInfo`."""
+    actions = [a for a in table.log.reader.commit(version).actions if not isinstance(a, CommitInfo)]
+    actions = [
+        dataclasses.replace(a, **protocol) if protocol and isinstance(a, Protocol) else a
+        for a in actions
+    ]
+    table.log.store.put(names.version_file(version), codec.encode_actions(actions))
+
+
+def odd_table(column):
+    """A table with a column of this name, in statistics and partitions of its first lines."""
+    schema = f'{{"type":"struct","fields":[{{"name":"{column}","type":"string"}}]}}'
+    table = Table.__new__(Table)
+    table.options, table.url, table.clock = {}, f"memory://{uuid.uuid4()}", SetClock()
+    table.log = table.reopen()
+    table.log.create(parse_schema(schema), (column,), {column: "x"})
+    for name in "abc":
+        values = {column: f"0123456{name}"}
+        table.append(name, partition=values, min_values=values, max_values=values)
+    return table
+
+
+@pytest.mark.parametrize("column", ["checksum", "checkpointId"])
+def test_a_column_may_have_the_name_of_a_member_of_the_log(column):
+    table = odd_table(column)
+    for version in range(4):
+        rewritten(table, version)
+    assert paths(table.reopen().snapshot()) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("column", ["checksum", "checkpointId"])
+@pytest.mark.parametrize("limit", ["50000", "2"])
+def test_a_json_checkpoint_is_read_when_a_column_has_the_name_of_a_member(column, limit):
+    table = odd_table(column)
+    options = {"state.format": "json", "state.entriesPerManifest": limit}
+    table.reopen(**options).checkpoint()
+    table.log.store.delete(names.version_file(version) for version in range(4))
+    assert paths(table.reopen().snapshot()) == ["a", "b", "c"]
+
+
+def test_a_commit_may_have_a_parameter_named_checksum(table):
+    here = table.log.snapshot()
+    facts = {"parameters": {"checksum": "00000000"}, "user_metadata": '"checksum":"12345678"}}'}
+    table.log.commit(change.append(here, [add("z", partition={"n": "1"})], **facts))
+    assert paths(table.reopen().snapshot()) == ["a", "z"]
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_features_are_not_forgotten_behind_a_state_without_them(table, at):
+    known = Protocol(4, 4, frozenset({"avroState", "zOrder"}), frozenset({"avroState"}))
+    rewritten(table, 0, reader_features=frozenset({"zOrder"} if at == 0 else ()))
+    if at == 1:
+        table.log.store.put(names.version_file(1), codec.encode_actions([known]))
+    put_state(table, "manifests/m.avro", metadata=json.dumps(table_metadata(table)))
+    with pytest.raises(ProtocolError, match="zOrder"):
+        table.reopen().snapshot()
+
+
+def table_metadata(table):
+    actions = table.log.reader.commit(0).actions
+    return codec.encode_action(next(a for a in actions if isinstance(a, Metadata)))
+
+
+def test_features_of_a_writer_are_not_forgotten_behind_a_state(table):
+    rewritten(table, 0, writer_features=frozenset({"zOrder"}))
+    put_state(table, "manifests/m.avro")
+    log = table.reopen()
+    assert log.snapshot().protocol.writer_features == {"zOrder"}
+    with pytest.raises(ProtocolError, match="zOrder"):
+        log.commit(change.append(log.snapshot(), [add("c")]))
+
+
+def test_a_damaged_version_does_not_hide_a_state_that_leaves_its_features_to_others(table):
+    put_state(table, "manifests/m.avro")
+    table.log.store.put(names.version_file(1), b"{")
+    assert paths(table.reopen().snapshot()) == ["b"]
+
+
+def test_a_path_listed_twice_is_one_split_and_the_later_entry_counts(table):
+    older, newer = (entries.from_adds([add("b", size=size), add(f"x{size}")]) for size in (1, 2))
+    for name, rows in (("one", older), ("two", newer)):
+        path = f"{names.MANIFESTS}/{name}.avro"
+        table.log.store.put(path, encode_manifest(rows, "zstd", 3))
+    infos = tuple(ManifestInfo(f"manifests/{name}.avro", 2) for name in ("one", "two"))
+    table.log.store.put(
+        names.state_file(2), encode_state(StateManifest(2, 1, 4, 40, infos), "zstd", 3)
+    )
+    log = table.reopen()
+    snapshot = log.snapshot()
+    assert (paths(snapshot), snapshot.num_files) == (["b", "x1", "x2"], 3)
+    sizes = dict(zip(*snapshot.files().select(["path", "size"]).to_pydict().values(), strict=True))
+    assert sizes["splits/b.split"] == 2
+    log.checkpoint(compact="test")
+    assert paths(table.reopen().snapshot()) == ["b", "x1", "x2"]
+
+
+@pytest.mark.parametrize("folder", ["state-v2", "state-v0002"])
+def test_a_state_is_found_where_the_pointer_says(table, folder):
+    put_state(table, "m.avro", manifest_at=f"{folder}/m.avro")
+    store = table.log.store
+    avro, _ = names.state_files(folder)
+    store.put(avro, store.get(names.state_file(2)))
+    store.delete([names.state_file(2)])
+    pointer = {"version": 2, "format": "avro-state", "stateDir": folder}
+    store.put(names.POINTER, json.dumps(pointer).encode())
+    log = table.reopen()
+    assert paths(log.snapshot()) == ["b"]
+    log.commit(change.append(log.snapshot(), [add("c", partition={"n": "3"})]))
+    log.checkpoint()
+    assert paths(table.reopen().snapshot()) == ["b", "c"]
+
+
+def test_a_manifest_in_a_folder_of_its_state_is_found(table):
+    put_state(table, "parts/m.avro", manifest_at=f"{names.state_name(2)}/parts/m.avro")
+    assert paths(table.reopen().snapshot()) == ["b"]
+
+
+def test_a_damaged_state_in_json_is_named_as_it_is(table):
+    put_state(table, "manifests/m.avro", form="json", metadata="{}")
+    table.log.store.delete(names.version_file(v) for v in range(2))
+    with pytest.raises(CorruptError, match=r"_manifest\.json"):
+        table.reopen().snapshot()
+
+
+def test_a_skip_without_a_count_counts_once(table):
+    skip = {"path": "a", "skipTimestamp": 1, "reason": "r", "operation": "merge", "skipCount": None}
+    table.log.store.put(names.version_file(2), json.dumps({"mergeskip": skip}).encode())
+    assert table.reopen().snapshot().change.skips["a"].skip_count == 1

@@ -134,7 +134,7 @@ def test_manifests_are_deleted_when_no_state_lists_them_and_they_are_old():
     assert table.log.clean(Policy(0, 0, 1, 1)).manifests == ()
     table.clock.now += 2 * HOUR
     done = table.log.clean(Policy(0, 0, 1, 1))
-    listed = len(table.log.reader.state(4).manifests)
+    listed = len(table.log.reader.states.read(4).manifests)
     assert len(done.manifests) == before - listed > 0
     assert len(paths(table.reopen().snapshot())) == 4
 

@@ -48,12 +48,12 @@ def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
 def _has_whole_state(table: OpenTable, version: int) -> bool:
     """Whether a state of this version stands on its own, with its metadata."""
     listing = table.log.reader.listing()
-    return version in listing.states and table.log.reader.state(version).metadata is not None
+    return version in listing.states and table.log.reader.states.read(version).metadata is not None
 
 
 def _manifests_in_use(table: OpenTable, version: int) -> set[str]:
     """Manifests of the kept state, which may stand in an older state's folder."""
     if version not in table.log.reader.listing().states:
         return set()
-    state = table.log.reader.state(version)
-    return {names.manifest_path(manifest.path, version) for manifest in state.manifests}
+    state = table.log.reader.states.read(version)
+    return {f"{names.FOLDER}/{manifest.path}" for manifest in state.manifests}

@@ -7,6 +7,7 @@ from typing import Any
 from indextables.config.option import (
     BOOLEAN,
     NAMES,
+    SIZE,
     Option,
     Scope,
     choice,
@@ -281,6 +282,14 @@ MAX_CONCURRENT_READS = Option(
     integer(1),
     32,
     "Log files read at the same time.",
+    _GROUP,
+)
+MAX_FILE_BYTES = Option(
+    "transaction.maxFileSize",
+    SIZE,
+    512 << 20,
+    "Most bytes of text of one log file. A larger one, or one with more than an action per 128 "
+    "bytes of this limit, is refused before it fills the memory.",
     _GROUP,
 )
 

@@ -11,8 +11,11 @@ import pyarrow as pa
 from indextables import _native
 
 
-def decode_manifests(files: Sequence[tuple[str, bytes]], threads: int) -> list[pa.Table]:
-    """The entries of manifests, one table per file; files are named for errors only."""
+def decode_manifests(files: Sequence[tuple[str, bytes, int]], threads: int) -> list[pa.Table]:
+    """The entries of manifests, one table per file.
+
+    Of each file: its name, for errors only, its bytes, and the number of entries it must have.
+    """
     # not pa.table(stream), which imports pandas
     return [
         pa.RecordBatchReader.from_stream(stream).read_all()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from indextables.errors import IndexTablesError, error
 from indextables.model.types import Struct, parse_schema
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -43,11 +44,19 @@ class Metadata:
     format_options: Mapping[str, str] = field(default_factory=dict)
     created_time: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    # the log file it was read from, for errors
+    file: str = field(default="_transaction_log", compare=False, repr=False)
 
     @cached_property
     def schema(self) -> Struct:
         """The schema as a value."""
-        return parse_schema(self.schema_string)
+        try:
+            return parse_schema(self.schema_string)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
+            if isinstance(cause, IndexTablesError):
+                raise
+            detail = f"`schemaString` is not a schema: {type(cause).__name__} {cause}"
+            raise error("FILE_CORRUPT", path=self.file, detail=detail) from None
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ class DeletionVector:
     cardinality: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AddFile:
     """A split of the table. A partition column missing in `partition_values` is null."""
 
@@ -93,7 +102,7 @@ class AddFile:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RemoveFile:
     """A split that is no longer part of the table."""
 

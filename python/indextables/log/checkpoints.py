@@ -15,7 +15,7 @@ from indextables.config import log as keys
 from indextables.config.settings import Settings
 from indextables.engine.manifests import encode_manifest
 from indextables.errors import StorageError, error
-from indextables.log import codec, compaction, entries, names, partitions, registry
+from indextables.log import codec, compaction, compression, entries, names, partitions, registry
 from indextables.log.actions import Action
 from indextables.log.clock import Clock, backoff_seconds
 from indextables.log.reading import Reader
@@ -94,7 +94,7 @@ class CheckpointWriter:
         """The base's manifests, and one more with what was added."""
         assert snapshot.base is not None
         base, change = snapshot.base.state, snapshot.change
-        infos = [replace(info, path=_rooted(info.path, base.version)) for info in base.manifests]
+        infos = list(base.manifests)
         table, mappings = _deduplicated(entries.from_adds(change.adds.values()), snapshot.registry)
         replaced = change.adds.keys() & (change.removes.keys() | base.tombstones)
         if table.num_rows:
@@ -127,8 +127,9 @@ class CheckpointWriter:
 
     def _put_manifest(self, snapshot: Snapshot, table: pa.Table) -> ManifestInfo:
         listed = f"manifests/manifest-{uuid.uuid4().hex[:16]}.avro"
-        path = names.manifest_path(listed, snapshot.version)
-        self._store.put(path, encode_manifest(table, *self._codec), if_absent=True)
+        self._store.put(
+            f"{names.FOLDER}/{listed}", encode_manifest(table, *self._codec), if_absent=True
+        )
         lowest, highest = pc.min_max(table["addedAtVersion"]).values()
         columns = snapshot.partition_columns
         bounds = partitions.bounds(table, snapshot.schema, columns) if columns else None
@@ -168,7 +169,7 @@ class CheckpointWriter:
         parts: int | None = None
         identity: str | None = None
         if len(adds) <= step:
-            data = codec.deflate(codec.encode_actions([*head, *adds]))
+            data = compression.deflate(codec.encode_actions([*head, *adds]))
         else:
             identity = str(uuid.uuid4())
             pieces = [head, *(adds[start : start + step] for start in range(0, len(adds), step))]
@@ -194,7 +195,7 @@ class CheckpointWriter:
             names.part_name(version, identity, number) for number in range(1, len(pieces) + 1)
         ]
         for name, piece in zip(listed, pieces, strict=True):
-            data = codec.deflate(codec.encode_actions(piece))
+            data = compression.deflate(codec.encode_actions(piece))
             self._store.put(f"{names.FOLDER}/{name}", data, if_absent=True)
         head = {
             "version": version,
@@ -227,11 +228,6 @@ def kept_actions(snapshot: Snapshot) -> tuple[Action, ...]:
         *change.indexes.values(),
         *change.unknown,
     )
-
-
-def _rooted(path: str, version: int) -> str:
-    """A manifest's path as any state may list it."""
-    return path if "/" in path else f"{names.state_name(version)}/{path}"
 
 
 def _state_pointer(state: StateManifest) -> Pointer:

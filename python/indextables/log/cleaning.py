@@ -57,7 +57,7 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
     if not dry_run and found:
         # a state written meanwhile may list what was listed by nobody
         now = [v for v in reader.listing().states if v not in files.states]
-        newer = [version for version in now if reader.is_complete(version)]
+        newer = [version for version in now if reader.states.is_complete(version)]
         found = retention.orphans(manifests, _referenced(reader, [*kept, *newer]), policy, now_ms)
     cleaned = Cleaned(
         tuple(names.version_file(version) for version in gone.versions),
@@ -78,10 +78,9 @@ def _by_kind(listed: dict[str, int], reader: Reader) -> LogFiles:
     tops = names.parse_names(path[len(folder) :].split("/")[0] for path in listed)
     states = {}
     for version in tops.states:
-        path = names.state_file(version)
-        changed = listed.get(path, listed.get(path.removesuffix("avro") + "json"))
-        if changed is not None:
-            states[version] = changed
+        found = [p for p in names.state_files(names.state_name(version)) if p in listed]
+        if found:
+            states[version] = listed[found[0]]
     pointer = reader.pointer()
     return LogFiles(
         {version: listed[names.version_file(version)] for version in tops.versions},
@@ -93,16 +92,15 @@ def _by_kind(listed: dict[str, int], reader: Reader) -> LogFiles:
 
 def _referenced(reader: Reader, versions: list[int]) -> set[str]:
     return {
-        names.manifest_path(info.path, version)
+        f"{names.FOLDER}/{info.path}"
         for version in versions
-        for info in reader.state(version).manifests
+        for info in reader.states.read(version).manifests
     }
 
 
 def _state_paths(listed: dict[str, int], gone: Expired) -> Iterator[str]:
     for version in reversed(gone.states):
-        path = names.state_file(version)
-        yield from (p for p in (path, path.removesuffix("avro") + "json") if p in listed)
+        yield from (p for p in names.state_files(names.state_name(version)) if p in listed)
 
 
 def _is_legacy_manifest(path: str, gone: Expired) -> bool:

@@ -20,7 +20,7 @@ from functools import partial
 from indextables.config import log as keys
 from indextables.config.settings import Settings
 from indextables.errors import IndexTablesError, StorageError, error
-from indextables.log import codec, conflicts, names
+from indextables.log import codec, compression, conflicts, names
 from indextables.log.actions import Metadata
 from indextables.log.clock import Clock, backoff_seconds
 from indextables.log.composing import compose
@@ -135,7 +135,7 @@ class Committer:
         info = commit.info
         assert info is not None
         text = codec.encode_version(info, [a for a in commit.actions if a is not info])
-        data = codec.deflate(text) if self._gzip else text
+        data = compression.deflate(text) if self._gzip else text
         unsure: StorageError | None = None
         try:
             if self._reader.store.put(names.version_file(commit.version), data, if_absent=True):

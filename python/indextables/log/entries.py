@@ -2,56 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
+from json import dumps, loads
 from typing import Any
 
 import pyarrow as pa
 
 from indextables.log.actions import AddFile, DeletionVector
+from indextables.log.members import ADD_MEMBERS, MAP, TEXTS, VALUES, VECTOR, Kind, Member
 
-_MAP = pa.map_(pa.string(), pa.string())
-_TEXTS = pa.list_(pa.field("item", pa.string()))
-VECTOR = pa.struct(
-    [
-        pa.field("file", pa.string()),
-        pa.field("offset", pa.int64()),
-        pa.field("length", pa.int64()),
-        pa.field("cardinality", pa.int64()),
-    ]
-)
-# column, attribute of AddFile, type; `extra` holds unknown members as JSON text
-_COLUMNS: tuple[tuple[str, str, pa.DataType], ...] = (
-    ("path", "path", pa.string()),
-    ("partitionValues", "partition_values", _MAP),
-    ("size", "size", pa.int64()),
-    ("modificationTime", "modification_time", pa.int64()),
-    ("dataChange", "data_change", pa.bool_()),
-    ("stats", "stats", pa.string()),
-    ("minValues", "min_values", _MAP),
-    ("maxValues", "max_values", _MAP),
-    ("numRecords", "num_records", pa.int64()),
-    ("footerStartOffset", "footer_start_offset", pa.int64()),
-    ("footerEndOffset", "footer_end_offset", pa.int64()),
-    ("hasFooterOffsets", "has_footer_offsets", pa.bool_()),
-    ("deleteOpstamp", "delete_opstamp", pa.int64()),
-    ("splitTags", "split_tags", _TEXTS),
-    ("numMergeOps", "num_merge_ops", pa.int32()),
-    ("docMappingJson", "doc_mapping_json", pa.string()),
-    ("docMappingRef", "doc_mapping_ref", pa.string()),
-    ("uncompressedSizeBytes", "uncompressed_size_bytes", pa.int64()),
-    ("timeRangeStart", "time_range_start", pa.string()),
-    ("timeRangeEnd", "time_range_end", pa.string()),
-    ("addedAtVersion", "added_at_version", pa.int64()),
-    ("addedAtTimestamp", "added_at_timestamp", pa.int64()),
-    ("companionSourceFiles", "companion_source_files", _TEXTS),
-    ("companionDeltaVersion", "companion_delta_version", pa.int64()),
-    ("companionFastFieldMode", "companion_fast_field_mode", pa.string()),
-    ("deletionVector", "deletion_vector", VECTOR),
-    ("extra", "extra", pa.string()),
-)
 _REQUIRED = {
     "path",
     "partitionValues",
@@ -62,46 +23,50 @@ _REQUIRED = {
     "addedAtVersion",
     "addedAtTimestamp",
 }
-SCHEMA = pa.schema([pa.field(name, type_, name not in _REQUIRED) for name, _, type_ in _COLUMNS])
+# unknown members of an entry, as JSON text
+_EXTRA = pa.field("extra", pa.string())
+SCHEMA = pa.schema(
+    [pa.field(m.name, m.kind.arrow, m.name not in _REQUIRED) for m in ADD_MEMBERS] + [_EXTRA]
+)
 
 
 def from_adds(adds: Iterable[AddFile]) -> pa.Table:
     """A table with one row per added file."""
     rows = list(adds)
     columns = [
-        pa.array([_cell(name, getattr(row, attribute)) for row in rows], type_)
-        for name, attribute, type_ in _COLUMNS
+        pa.array([_cell(getattr(row, member.attribute)) for row in rows], member.kind.arrow)
+        for member in ADD_MEMBERS
     ]
-    return pa.Table.from_arrays(columns, schema=SCHEMA)
+    extra = [dumps(row.extra) if row.extra else None for row in rows]
+    return pa.Table.from_arrays([*columns, pa.array(extra, pa.string())], schema=SCHEMA)
 
 
-def _cell(name: str, value: Any) -> Any:
-    if name == "extra":
-        return json.dumps(value) if value else None
+def _cell(value: Any) -> Any:
     if isinstance(value, Mapping):
         return list(value.items())
-    if isinstance(value, DeletionVector):
-        return vars(value)
-    return value
+    return VECTOR.write(value) if isinstance(value, DeletionVector) else value
 
 
 def to_adds(table: pa.Table) -> list[AddFile]:
     """The rows as actions; for the few files an operation touches, not for whole tables."""
-    return [_add(row) for row in table.to_pylist()]
+    known = [member for member in ADD_MEMBERS if member.name in table.column_names]
+    return [_add(row, known) for row in table.to_pylist()]
 
 
-def _add(row: Mapping[str, Any]) -> AddFile:
-    values = {attribute: row[name] for name, attribute, _ in _COLUMNS if name in row}
-    for name in ("partition_values", "min_values", "max_values"):
-        if values.get(name) is not None:
-            values[name] = dict(values[name])
-    for name in ("split_tags", "companion_source_files"):
-        if values.get(name) is not None:
-            values[name] = tuple(values[name])
-    if values.get("deletion_vector") is not None:
-        values["deletion_vector"] = DeletionVector(**values["deletion_vector"])
-    values["extra"] = json.loads(values["extra"]) if values.get("extra") else {}
-    return AddFile(**values)
+def _add(row: Mapping[str, Any], known: Sequence[Member]) -> AddFile:
+    values = {member.attribute: _value(row[member.name], member.kind) for member in known}
+    extra = loads(row["extra"]) if row.get("extra") else {}
+    return AddFile(**values, extra=extra)
+
+
+def _value(cell: Any, kind: Kind) -> Any:
+    if cell is None:
+        return None
+    if kind in (MAP, VALUES):
+        return dict(cell)
+    if kind is TEXTS:
+        return tuple(cell)
+    return DeletionVector(**cell) if kind is VECTOR else cell
 
 
 def texts(values: Iterable[str]) -> pa.Array:

@@ -49,7 +49,9 @@ def entry_of(reader: Reader, version: int, *, known: bool = True) -> HistoryEntr
     commit = reader.commit(version) if known else None
     if commit is None:
         meta = reader.store.head(names.state_file(version))
-        return None if meta is None else HistoryEntry(version, reader.state(version).created_at)
+        return (
+            None if meta is None else HistoryEntry(version, reader.states.read(version).created_at)
+        )
     return _entry(commit, reader)
 
 

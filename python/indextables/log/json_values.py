@@ -1,59 +1,114 @@
-"""Typed reading of JSON values: a TypeError says what was expected, the caller says where."""
+"""Reading JSON of the log strictly: an error says what was expected, the caller says where.
+
+Numbers must be finite and fit the columns they go to, texts must be encodable; so whatever was
+read can be stored, compared and written again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+import re
 from typing import Any
 
+_LONG = 1 << 63
+_INT = 1 << 31
+_MOST_SHOWN = 80
+# the years 1 to 9999, which is what a timestamp column can show
+_FIRST_MS = -62_135_596_800_000
+_LAST_MS = 253_402_300_799_999
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
-def optional(reader: Callable[[Any], Any], value: Any) -> Any:
-    """Read a value unless it is null."""
-    return None if value is None else reader(value)
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is not a finite number")
+    return value
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a finite number")
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
+
+
+def parse(source: str) -> Any:
+    """The value of a JSON text; ValueError or RecursionError when it is not one."""
+    value = _DECODER.decode(source)
+    if _SURROGATE.search(source):
+        # a half of a surrogate pair cannot be encoded, whatever is done with it later
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def whole(value: Any) -> int:
-    """A whole number."""
+    """A whole number of 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"a whole number was expected, not {value!r}")
+        raise TypeError(f"a whole number was expected, not {_shown(value)}")
+    if not -_LONG <= value < _LONG:
+        raise ValueError(f"{_shown(value)} is out of range")
     return value
+
+
+def natural(value: Any) -> int:
+    """A whole number of 64 bits that is not negative."""
+    if whole(value) < 0:
+        raise ValueError(f"{value} is negative")
+    return int(value)
+
+
+def small(value: Any) -> int:
+    """A whole number of 32 bits."""
+    if not -_INT <= whole(value) < _INT:
+        raise ValueError(f"{_shown(value)} is out of range")
+    return int(value)
+
+
+def timestamp(value: Any) -> int:
+    """Milliseconds since 1970, within the years that can be shown."""
+    if not _FIRST_MS <= whole(value) <= _LAST_MS:
+        raise ValueError(f"{_shown(value)} is not a valid timestamp in milliseconds")
+    return int(value)
 
 
 def text(value: Any) -> str:
     """A text."""
     if not isinstance(value, str):
-        raise TypeError(f"a text was expected, not {value!r}")
+        raise TypeError(f"a text was expected, not {_shown(value)}")
     return value
 
 
-def truth(value: Any, *, default: bool) -> bool:
-    """True or false, or the default where it is absent."""
-    if value is None:
-        return default
+def truth(value: Any) -> bool:
+    """True or false."""
     if not isinstance(value, bool):
-        raise TypeError(f"true or false was expected, not {value!r}")
+        raise TypeError(f"true or false was expected, not {_shown(value)}")
     return value
 
 
-def texts(value: Any) -> tuple[str, ...] | None:
-    """A list of texts, or None."""
-    if value is None:
-        return None
+def texts(value: Any) -> tuple[str, ...]:
+    """A list of texts."""
     if not isinstance(value, list):
-        raise TypeError(f"a list was expected, not {value!r}")
+        raise TypeError(f"a list was expected, not {_shown(value)}")
     return tuple(text(each) for each in value)
 
 
-def nullable_map(value: Any) -> dict[str, str | None]:
-    """An object of texts or nulls."""
-    if value is None:
-        return {}
+def members(value: Any) -> dict[str, Any]:
+    """An object."""
     if not isinstance(value, dict):
-        raise TypeError(f"an object was expected, not {value!r}")
-    return {k: optional(text, v) for k, v in value.items()}
+        raise TypeError(f"an object was expected, not {_shown(value)}")
+    return value
 
 
-def text_map(value: Any) -> dict[str, str] | None:
-    """An object of texts, or None; null members are left out."""
-    if value is None:
-        return None
-    return {k: v for k, v in nullable_map(value).items() if v is not None}
+def text_map(value: Any) -> dict[str, str]:
+    """An object of texts; null members are left out."""
+    found = members(value)
+    for each in found.values():
+        if type(each) is not str:
+            return {k: text(v) for k, v in found.items() if v is not None}
+    return found
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:_MOST_SHOWN]

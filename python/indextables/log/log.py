@@ -169,7 +169,7 @@ class Log:
     def _stands_uncompact(self, at: Snapshot, limits: compaction.Limits) -> bool:
         if self.reader.newest_state(at.version) != at.version:
             return False
-        state = self.reader.state(at.version)
+        state = self.reader.states.read(at.version)
         step = compaction.entries_per_manifest(state.num_files, bool(at.partition_columns), limits)
         packed = max(1, -(-state.num_files // step))
         return bool(compaction.dead_entries(state)) or len(state.manifests) > packed

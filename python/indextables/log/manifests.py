@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indextables.engine.manifests import decode_manifests
-from indextables.errors import error
+from indextables.errors import CorruptError, IndexTablesError, StorageError, error
 from indextables.log import entries, names
 from indextables.log.snapshot import KeepManifest, without_paths
 from indextables.log.state import ManifestInfo, StateManifest
@@ -33,24 +34,37 @@ class ManifestReader:
         self._parallelism = parallelism
         self._cache = cache
 
-    def read(self, paths: Sequence[str]) -> list[pa.Table]:
+    def read(self, infos: Sequence[ManifestInfo]) -> list[pa.Table]:
         """The entries of these manifests, in order."""
-        held = {path: self._cache.get(path) if self._cache else None for path in paths}
-        missing = [path for path, table in held.items() if table is None]
+        held = {info.path: self._held(info) for info in infos}
+        missing = [info for info in infos if held[info.path] is None]
         if missing:
-            for path, table in zip(missing, self._fetch(missing), strict=True):
-                held[path] = table
+            for info, table in zip(missing, self._fetch(missing), strict=True):
+                held[info.path] = table
                 if self._cache is not None:
-                    self._cache.put(path, table)
-        return [held[path] for path in paths]
+                    self._cache.put(_path(info), table)
+        return [held[info.path] for info in infos]
 
-    def _fetch(self, paths: list[str]) -> list[pa.Table]:
+    def _held(self, info: ManifestInfo) -> pa.Table | None:
+        table = self._cache.get(_path(info)) if self._cache is not None else None
+        return table if table is not None and table.num_rows == info.num_entries else None
+
+    def _fetch(self, infos: list[ManifestInfo]) -> list[pa.Table]:
+        paths = [_path(info) for info in infos]
         contents = self._store.find_all(paths, self._parallelism)
-        for path, data in zip(paths, contents, strict=True):
+        files = []
+        for info, path, data in zip(infos, paths, contents, strict=True):
             if data is None:
                 raise error("FILE_MISSING", path=path)
-        files = [(path, data or b"") for path, data in zip(paths, contents, strict=True)]
+            if info.num_entries < 0:
+                detail = f"its state says it has {info.num_entries} entries"
+                raise error("FILE_CORRUPT", path=path, detail=detail)
+            files.append((path, data, info.num_entries))
         return decode_manifests(files, self._parallelism)
+
+
+def _path(info: ManifestInfo) -> str:
+    return f"{names.FOLDER}/{info.path}"
 
 
 @dataclass(frozen=True)
@@ -59,26 +73,39 @@ class StateBase:
 
     state: StateManifest
     reader: ManifestReader
+    replayed: Callable[[IndexTablesError], pa.Table]
 
     def files(self, keep: KeepManifest | None) -> pa.Table:
-        """The live entries of the manifests to keep."""
+        """The live entries of the manifests to keep; of all, where a manifest cannot be read."""
+        try:
+            return self._files(keep)
+        except (CorruptError, StorageError) as cause:
+            if isinstance(cause, StorageError) and cause.code != "FILE_MISSING":
+                raise
+            return self.replayed(cause)
+
+    def _files(self, keep: KeepManifest | None) -> pa.Table:
         wanted = [info for info in self.state.manifests if _is_wanted(info, keep)]
         if not wanted or all(info.supersedes for info in wanted):
             # replacements of entries that nobody asked for
             wanted = [info for info in wanted if keep is None or not info.supersedes]
-        paths = [names.manifest_path(info.path, self.state.version) for info in wanted]
-        tables = self.reader.read(paths)
-        for info, path, table in zip(wanted, paths, tables, strict=True):
-            if table.num_rows != info.num_entries:
-                detail = f"{table.num_rows} entries, its state says {info.num_entries}"
-                raise error("FILE_CORRUPT", path=path, detail=detail)
+        tables = self.reader.read(wanted)
         live = [
             without_paths(
                 table, self.state.tombstones | _superseded(wanted[i + 1 :], tables[i + 1 :])
             )
             for i, table in enumerate(tables)
         ]
-        return entries.concat(live)
+        return _newest(entries.concat(live))
+
+
+def _newest(table: pa.Table) -> pa.Table:
+    """One entry per path, the last: other writers have been seen to list one twice."""
+    if pc.count_distinct(table["path"]).as_py() == table.num_rows:
+        return table
+    rows = pa.table({"path": table["path"], "row": pa.array(range(table.num_rows), pa.int64())})
+    last = rows.group_by("path").aggregate([("row", "max")])["row_max"]
+    return table.take(last.take(pc.sort_indices(last)))
 
 
 def _is_wanted(info: ManifestInfo, keep: KeepManifest | None) -> bool:

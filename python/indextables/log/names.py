@@ -13,6 +13,8 @@ _VERSION = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.json")
 _PART = re.compile(r"(\d{20})\.checkpoint\..+\.json")
 _STATE = re.compile(r"state-v(\d{20})")
+_ANY_STATE = re.compile(r"state-v\d+")
+_IN_LOG = re.compile(r"manifests/|state-v\d+/")
 
 
 def version_file(version: int) -> str:
@@ -35,18 +37,27 @@ def state_name(version: int) -> str:
     return f"state-v{version:020d}"
 
 
+def is_state_folder(name: str) -> bool:
+    """Whether this is the name of a state's folder, by whatever writer."""
+    return _ANY_STATE.fullmatch(name) is not None
+
+
 def state_file(version: int) -> str:
     """The path of a state manifest."""
-    return f"{FOLDER}/{state_name(version)}/_manifest.avro"
+    return state_files(state_name(version))[0]
 
 
-def manifest_path(listed: str, version: int) -> str:
-    """The path of a manifest as a state of this version lists it.
+def state_files(folder: str) -> tuple[str, str]:
+    """Where the state manifest in a folder may be: as Avro, or as JSON by an older protocol."""
+    return f"{FOLDER}/{folder}/_manifest.avro", f"{FOLDER}/{folder}/_manifest.json"
 
-    With a folder in it, it is relative to the log (shared, or normalised legacy); without, to the
-    folder of the state (legacy).
+
+def manifest_path(listed: str, folder: str) -> str:
+    """A manifest's path inside the log, given how the state in this folder lists it.
+
+    Shared and normalized legacy paths are relative to the log, all others to the state's folder.
     """
-    return f"{FOLDER}/{listed}" if "/" in listed else f"{FOLDER}/{state_name(version)}/{listed}"
+    return listed if _IN_LOG.match(listed) else f"{folder}/{listed}"
 
 
 @dataclass(frozen=True)

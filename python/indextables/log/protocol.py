@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from indextables.errors import error
 from indextables.log.actions import Protocol
+from indextables.log.state import StateManifest
 
 # what a table needs from its first use of one of our additions on
 VERSION_WITH_FEATURES = 5
@@ -25,6 +26,18 @@ WRITER_FEATURES = READER_FEATURES | {"checkpoint", "optimizeWrite"}
 # a log without a protocol action is of the first kind
 OLDEST = Protocol(1, 1)
 NEW_TABLE = Protocol(CURRENT_VERSION, CURRENT_VERSION, _BASE_FEATURES, _BASE_FEATURES)
+
+
+def of_state(state: StateManifest, found: Protocol | None) -> Protocol:
+    """The protocol of a state, given the newest one its log names: a state has only a version."""
+    version = state.protocol_version
+    if found is None or version < 1:
+        return Protocol(version, version)
+    return replace(
+        found,
+        min_reader_version=max(version, found.min_reader_version),
+        min_writer_version=max(version, found.min_writer_version),
+    )
 
 
 def check_readable(protocol: Protocol, path: str) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pyarrow as pa
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings
@@ -16,11 +19,29 @@ from indextables.log.names import Listing
 from indextables.log.replay import Change, Commit, replay
 from indextables.log.snapshot import Base, Snapshot
 from indextables.log.state import Pointer, StateManifest
-from indextables.log.statefile import decode_pointer, decode_state, decode_state_json
+from indextables.log.statefile import decode_pointer
+from indextables.log.states import StateReader
 from indextables.storage import Store
 
 _log = logging.getLogger("indextables.log")
 _REFRESH_LIMIT = 100  # versions replayed onto a held snapshot before starting from a newer base
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a state may leave to others."""
+
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+
+    def filled(self, actions: Sequence[Action]) -> _Facts:
+        """With what is missing taken from older actions, the last ones first."""
+        protocols = [a for a in actions if isinstance(a, Protocol)]
+        metadata = [a for a in actions if isinstance(a, Metadata)]
+        return _Facts(
+            self.protocol or (protocols[-1] if protocols else None),
+            self.metadata or (metadata[-1] if metadata else None),
+        )
 
 
 class Reader:
@@ -29,6 +50,8 @@ class Reader:
     def __init__(self, store: Store, settings: Settings, cache: ManifestCache | None) -> None:
         self.store = store
         self._parallelism = settings.get(keys.MAX_CONCURRENT_READS)
+        self._limit = settings.get(keys.MAX_FILE_BYTES)
+        self.states = StateReader(store, self._limit)
         self.manifests = ManifestReader(store, settings.get(keys.STATE_READ_PARALLELISM), cache)
 
     def pointer(self) -> Pointer | None:
@@ -37,42 +60,45 @@ class Reader:
         if data is None:
             return None
         try:
-            return decode_pointer(data)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            _log.warning("`%s` is damaged and ignored", names.POINTER)
+            pointer = decode_pointer(data)
+        except CorruptError as cause:
+            _log.warning("`%s` is ignored: %s", names.POINTER, cause.context["detail"])
             return None
+        self.states.note(pointer)
+        return pointer
 
     def listing(self, after: int | None = None) -> Listing:
         """What file names say, from a version on, or all of it."""
         if after is None:
-            return self._complete(names.parse_names(self.store.children(names.FOLDER)))
-        first = f"{after:020d}"
-        versions = self.store.children(names.FOLDER, first, "_")
-        states = self.store.children(names.FOLDER, names.state_name(after - 1), "state-w")
-        return self._complete(names.parse_names([*versions, *states]))
+            found = self.store.children(names.FOLDER)
+        else:
+            found = [
+                *self.store.children(names.FOLDER, f"{after:020d}", "_"),
+                *self.store.children(names.FOLDER, names.state_name(after - 1), "state-w"),
+            ]
+        listing = names.parse_names(found)
+        elsewhere = self.states.elsewhere(after or 0)
+        return self._complete(replace(listing, states=(*listing.states, *elsewhere)))
 
     def _complete(self, listing: Listing) -> Listing:
         """The listing without newest states that are folders only: what a dead writer left.
 
         States that version files cover need no look: reading falls back from them.
         """
-        states = list(listing.states)
+        states = sorted(set(listing.states))
         covered = max((*listing.versions[-1:], *listing.checkpoints[-1:]), default=-1)
-        while states and states[-1] > covered and not self.is_complete(states[-1]):
+        while states and states[-1] > covered and not self.states.is_complete(states[-1]):
             states.pop()
         return replace(listing, states=tuple(states))
 
-    def is_complete(self, version: int) -> bool:
-        """Whether a state has its manifest, which is written last."""
-        path = names.state_file(version)
-        found = self.store.head(path) or self.store.head(path.removesuffix("avro") + "json")
-        return found is not None
-
     def commit(self, version: int) -> Commit | None:
         """One version file, or None when there is none."""
+        data = self.store.find(names.version_file(version))
+        return None if data is None else self._decoded(version, data)
+
+    def _decoded(self, version: int, data: bytes) -> Commit:
         path = names.version_file(version)
-        data = self.store.find(path)
-        return None if data is None else Commit(version, tuple(codec.decode_actions(data, path)))
+        return Commit(version, tuple(codec.decode_actions(data, path, limit=self._limit)))
 
     def commits(self, first: int, last: int) -> list[Commit]:
         """Version files of a range; one that is missing is an error."""
@@ -82,7 +108,9 @@ class Reader:
         for version, path, data in zip(range(first, last + 1), paths, contents, strict=True):
             if data is None:
                 raise error("FILE_MISSING", path=path)
-            found.append(Commit(version, tuple(codec.decode_actions(data, path))))
+            found.append(
+                Commit(version, tuple(codec.decode_actions(data, path, limit=self._limit)))
+            )
         return found
 
     def load(self, version: int | None = None) -> Snapshot:
@@ -174,63 +202,80 @@ class Reader:
         return self.snapshot_of(last, change, state_base)
 
     def _start_from_state(self, version: int) -> tuple[Change, StateBase, int]:
-        state = self.state(version)
-        kept: list[Action] = [Protocol(state.protocol_version, state.protocol_version)]
-        kept += [self._metadata(state)]
-        kept += state.actions
+        state = self.states.read(version)
+        kept: list[Action] = [*self._facts(state), *state.actions]
         start = replay(Change(), [Commit(version, tuple(kept))])
         # the facts of a state are no commits, whoever wrote it
-        start = Change(**{**vars(start), "ours": True})
-        return start, StateBase(state, self.manifests), state.created_at
+        start = replace(start, ours=True)
+        base = StateBase(state, self.manifests, partial(self._replayed, version))
+        return start, base, state.created_at
 
-    def state(self, version: int) -> StateManifest:
-        """The state of a version."""
-        path = names.state_file(version)
-        data = self.store.find(path)
-        if data is not None:
-            state = decode_state(data, path)
-        else:
-            path = path.removesuffix(".avro") + ".json"
-            data = self.store.find(path)
-            if data is None:
-                raise error("FILE_MISSING", path=names.state_file(version))
-            state = decode_state_json(data, path)
-        if state.version != version:
-            detail = f"it describes version {state.version}"
-            raise error("FILE_CORRUPT", path=path, detail=detail)
-        return state
+    def _facts(self, state: StateManifest) -> list[Action]:
+        """The protocol and metadata of a state.
 
-    def _metadata(self, state: StateManifest) -> Metadata:
-        """The metadata of a state; older writers left it to the version files."""
-        if state.metadata is not None:
-            path = names.state_file(state.version)
-            return codec.decode_metadata(state.metadata, path)
+        Other writers leave the features to the version files, older ones the metadata too.
+        """
+        found = _Facts(
+            next((a for a in state.actions if isinstance(a, Protocol)), None),
+            codec.decode_metadata(state.metadata, state.file) if state.metadata else None,
+        )
+        if found.protocol is None or found.metadata is None:
+            found = self._looked_up_facts(state, found)
+        if found.metadata is None:
+            detail = "it has no metadata, and no version file or older state has any"
+            raise error("FILE_CORRUPT", path=state.file, detail=detail)
+        return [protocol.of_state(state, found.protocol), found.metadata]
+
+    def _looked_up_facts(self, state: StateManifest, known: _Facts) -> _Facts:
+        """The newest protocol and metadata up to a state, from version files and older states."""
         listing = self.listing()
-        for version in reversed([v for v in listing.versions if v <= state.version]):
-            commit = self.commit(version)
-            for action in reversed(commit.actions if commit else ()):
-                if isinstance(action, Metadata):
-                    return action
-        for version in reversed([v for v in listing.states if v < state.version]):
-            older = self.state(version)
-            if older.metadata is not None:
-                return self._metadata(older)
-        detail = "it has no metadata, and no version file or older state has any"
-        raise error("FILE_CORRUPT", path=names.state_file(state.version), detail=detail)
+        older = [v for v in reversed(listing.versions) if v <= state.version]
+        for start in range(0, len(older), self._parallelism):
+            for actions in self._readable(older[start : start + self._parallelism]):
+                known = known.filled(actions)
+            if known.protocol is not None and known.metadata is not None:
+                return known
+        states = [v for v in listing.states if v < state.version]
+        return known.filled(self._facts(self.states.read(states[-1]))) if states else known
+
+    def _readable(self, versions: Sequence[int]) -> Iterator[list[Action]]:
+        """The actions of these version files, without those that are damaged or gone."""
+        paths = [names.version_file(version) for version in versions]
+        for path, data in zip(paths, self.store.find_all(paths, self._parallelism), strict=True):
+            try:
+                if data is not None:
+                    yield codec.decode_actions(data, path, limit=self._limit)
+            except CorruptError as cause:
+                _log.warning("`%s` is passed over: %s", path, cause)
+
+    def _replayed(self, version: int, cause: IndexTablesError) -> pa.Table:
+        """The live splits of a state's version without the state; its error when there is no way.
+
+        Version files and older states say the same, as long as they are kept.
+        """
+        listing = self.listing()
+        older = tuple(state for state in listing.states if state < version)
+        try:
+            found = self._assemble(replace(listing, states=older), version, strict=True)
+        except IndexTablesError:
+            raise cause from None
+        assert found is not None
+        _log.warning("version %d of `%s` is replayed: %s", version, self.store.url, cause)
+        return found.files()
 
     def _checkpoint(self, version: int) -> list[Action]:
         """The actions of a JSON checkpoint, in one file or several."""
         path = names.checkpoint_file(version)
         data = self.store.get(path)
-        parts = codec.decode_parts(data, path)
+        parts = codec.decode_parts(data, path, self._limit)
         if parts is None:
-            return codec.decode_actions(data, path)
+            return codec.decode_actions(data, path, limit=self._limit)
         paths = [f"{names.FOLDER}/{part}" for part in parts]
         actions: list[Action] = []
         for part, content in zip(paths, self.store.find_all(paths, self._parallelism), strict=True):
             if content is None:
                 raise error("FILE_MISSING", path=part)
-            actions += codec.decode_actions(content, part, whole=False)
+            actions += codec.decode_actions(content, part, whole=False, limit=self._limit)
         return actions
 
     def snapshot_of(self, last: Commit, change: Change, base: Base | None) -> Snapshot:
@@ -257,7 +302,7 @@ class Reader:
 
     def unavailable(self, version: int, listing: Listing) -> IndexTablesError:
         """The error for a version that cannot be read."""
-        whole = tuple(state for state in listing.states if self.is_complete(state))
+        whole = tuple(state for state in listing.states if self.states.is_complete(state))
         readable = replace(listing, states=whole).readable
         runs = [f"{run.start} to {run.stop - 1}" for run in readable]
         available = ", ".join(runs) or "none"

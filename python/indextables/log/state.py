@@ -22,8 +22,8 @@ class PartitionBounds:
 class ManifestInfo:
     """One manifest of a state.
 
-    `supersedes` (protocol 5) is how many of its entries replace entries of the same path in
-    manifests before it.
+    `path` is relative to the log. `supersedes` (protocol 5) is how many of its entries replace
+    entries of the same path in manifests before it.
     """
 
     path: str
@@ -55,6 +55,8 @@ class StateManifest:
     metadata: str | None = None
     actions: tuple[Action, ...] = ()
     format_version: int = FORMAT_VERSION
+    # where it was read from, for errors
+    file: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from indextables.engine.manifests import decode_state_manifest, encode_state_manifest
-from indextables.errors import error
-from indextables.log import codec
+from indextables.errors import IndexTablesError, error
+from indextables.log import codec, names
+from indextables.log import json_values as read
 from indextables.log.actions import JsonObject
+from indextables.log.compression import MAX_INFLATED, inflate
 from indextables.log.state import (
     FORMAT_VERSION,
     ManifestInfo,
@@ -33,10 +35,7 @@ def encode_state(state: StateManifest, compression: str, level: int) -> bytes:
         "schemaRegistry": dict(state.schema_registry),
         "protocolVersion": state.protocol_version,
         "metadata": state.metadata,
-        "actions": [
-            json.dumps(codec.encode_action(action), separators=(",", ":"), ensure_ascii=False)
-            for action in state.actions
-        ],
+        "actions": [codec.encode_line(action) for action in state.actions],
     }
     return encode_state_manifest(value, compression, level)
 
@@ -46,10 +45,10 @@ def decode_state(data: bytes, path: str) -> StateManifest:
     return _state(decode_state_manifest(data, path), path)
 
 
-def decode_state_json(data: bytes, path: str) -> StateManifest:
+def decode_state_json(data: bytes, path: str, limit: int = MAX_INFLATED) -> StateManifest:
     """The state in a `_manifest.json`, as an older edition of the protocol names it."""
     try:
-        value = json.loads(codec.inflate(data, path))
+        value = read.parse(inflate(data, path, limit).decode())
     except (ValueError, RecursionError) as cause:
         raise error("FILE_CORRUPT", path=path, detail=str(cause)) from None
     return _state(value, path)
@@ -61,14 +60,14 @@ def _state(value: Any, path: str) -> StateManifest:
             needs = f"state format {value['formatVersion']}, this reads {FORMAT_VERSION}"
             raise error("PROTOCOL_UNSUPPORTED", path=path, needs=needs)
         return StateManifest(
-            version=int(value["stateVersion"]),
-            created_at=int(value["createdAt"]),
-            num_files=int(value["numFiles"]),
-            total_bytes=int(value["totalBytes"]),
+            version=read.whole(value["stateVersion"]),
+            created_at=read.timestamp(value["createdAt"]),
+            num_files=read.whole(value["numFiles"]),
+            total_bytes=read.whole(value["totalBytes"]),
             manifests=tuple(_info(each) for each in value["manifests"]),
-            tombstones=frozenset(map(str, value.get("tombstones") or ())),
-            schema_registry=dict(value.get("schemaRegistry") or {}),
-            protocol_version=int(value.get("protocolVersion", 4)),
+            tombstones=frozenset(read.texts(value.get("tombstones") or [])),
+            schema_registry=read.text_map(value.get("schemaRegistry") or {}),
+            protocol_version=read.small(value.get("protocolVersion", 4)),
             metadata=value.get("metadata"),
             actions=tuple(_actions(value.get("actions") or (), path)),
         )
@@ -84,16 +83,16 @@ def _actions(lines: Iterable[str], path: str) -> Iterable[Any]:
 def _info(value: Mapping[str, Any]) -> ManifestInfo:
     bounds = value.get("partitionBounds")
     return ManifestInfo(
-        path=check_path(value["path"]),
-        num_entries=int(value["numEntries"]),
-        min_added_at_version=int(value.get("minAddedAtVersion") or 0),
-        max_added_at_version=int(value.get("maxAddedAtVersion") or 0),
+        path=check_path(read.text(value["path"])),
+        num_entries=read.whole(value["numEntries"]),
+        min_added_at_version=read.whole(value.get("minAddedAtVersion") or 0),
+        max_added_at_version=read.whole(value.get("maxAddedAtVersion") or 0),
         partition_bounds=None
         if bounds is None
         else {k: PartitionBounds(v.get("min"), v.get("max")) for k, v in bounds.items()},
-        tombstone_count=int(value.get("tombstoneCount") or 0),
-        live_entry_count=int(value.get("liveEntryCount", -1)),
-        supersedes=int(value.get("supersedes") or 0),
+        tombstone_count=read.whole(value.get("tombstoneCount") or 0),
+        live_entry_count=read.whole(value.get("liveEntryCount", -1)),
+        supersedes=read.whole(value.get("supersedes") or 0),
     )
 
 
@@ -130,16 +129,20 @@ def encode_pointer(pointer: Pointer) -> bytes:
 
 
 def decode_pointer(data: bytes) -> Pointer:
-    """What `_last_checkpoint` says; ValueError, KeyError or TypeError when it is damaged."""
-    value = json.loads(data)
-    return Pointer(
-        version=int(value["version"]),
-        size=int(value.get("size") or 0),
-        size_in_bytes=int(value.get("sizeInBytes") or 0),
-        num_files=int(value.get("numFiles") or 0),
-        created_time=int(value.get("createdTime") or 0),
-        format=value.get("format"),
-        state_dir=value.get("stateDir"),
-        parts=value.get("parts"),
-        checkpoint_id=value.get("checkpointId"),
-    )
+    """What `_last_checkpoint` says; CorruptError when it is damaged."""
+    try:
+        value = read.members(read.parse(data.decode()))
+        folder, parts, identity = (value.get(k) for k in ("stateDir", "parts", "checkpointId"))
+        return Pointer(
+            version=read.natural(value["version"]),
+            size=read.whole(value.get("size") or 0),
+            size_in_bytes=read.whole(value.get("sizeInBytes") or 0),
+            num_files=read.whole(value.get("numFiles") or 0),
+            created_time=read.whole(value.get("createdTime") or 0),
+            format=value.get("format"),
+            state_dir=None if folder is None else check_path(read.text(folder)),
+            parts=None if parts is None else read.whole(parts),
+            checkpoint_id=None if identity is None else read.text(identity),
+        )
+    except (KeyError, TypeError, ValueError, RecursionError, IndexTablesError) as cause:
+        raise error("FILE_CORRUPT", path=names.POINTER, detail=repr(cause)) from None

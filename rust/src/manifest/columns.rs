@@ -18,9 +18,46 @@ fn offset(length: usize) -> Result<i32> {
     i32::try_from(length).map_err(|_| EngineError::corrupt("", "a column of it exceeds 2 GB"))
 }
 
+fn exhausted(_: std::collections::TryReserveError) -> EngineError {
+    EngineError::corrupt("", "there is not enough memory for its entries")
+}
+
 /// Makes room for so many times what is there, and a little more.
-fn room<T>(values: &mut Vec<T>, more: f64) {
-    values.reserve_exact((values.len() as f64 * more * 1.03) as usize + 16);
+fn room<T>(values: &mut Vec<T>, more: f64) -> Result<()> {
+    let extra = (values.len() as f64 * more * 1.03) as usize + 16;
+    values.try_reserve_exact(extra).map_err(exhausted)
+}
+
+/// Appends without ending the process when memory is short.
+#[inline]
+fn put<T>(values: &mut Vec<T>, value: T) -> Result<()> {
+    if values.len() == values.capacity() {
+        values.try_reserve(1).map_err(exhausted)?;
+    }
+    values.push(value);
+    Ok(())
+}
+
+#[inline]
+fn put_slice(values: &mut Vec<u8>, slice: &[u8]) -> Result<()> {
+    if values.capacity() - values.len() < slice.len() {
+        values.try_reserve(slice.len()).map_err(exhausted)?;
+    }
+    values.extend_from_slice(slice);
+    Ok(())
+}
+
+fn put_many<T: Clone>(values: &mut Vec<T>, value: T, count: usize) -> Result<()> {
+    values.try_reserve(count).map_err(exhausted)?;
+    values.resize(values.len() + count, value);
+    Ok(())
+}
+
+/// Fails where making the arrays of so many rows would end the process for want of memory.
+pub fn check_memory(rows: usize, columns: usize) -> Result<()> {
+    const LONG: usize = size_of::<i64>() + 1;
+    let mut probe: Vec<u8> = Vec::new();
+    probe.try_reserve_exact(rows.saturating_mul(columns * LONG)).map_err(exhausted)
 }
 
 /// Which values are there; nothing is kept as long as all or none are.
@@ -35,39 +72,43 @@ pub struct Validity {
 impl Validity {
     /// Notes a null; true when the column may stay empty, because it never had a value.
     #[inline]
-    fn skip(&mut self) -> bool {
+    fn skip(&mut self) -> Result<bool> {
         let empty = self.bits.is_none() && self.absent == self.length;
         if empty {
             self.absent += 1;
             self.length += 1;
         } else {
-            self.push(false);
+            self.push(false)?;
         }
-        empty
+        Ok(empty)
     }
 
     /// Ends a run of nulls from the start: how many values a column has to catch up with.
     #[inline]
-    fn begin(&mut self) -> usize {
+    fn begin(&mut self) -> Result<usize> {
         if self.absent == 0 {
-            return 0;
+            return Ok(0);
         }
-        self.bits = Some(vec![false; self.absent]);
-        std::mem::take(&mut self.absent)
+        let mut bits = Vec::new();
+        put_many(&mut bits, false, self.absent)?;
+        self.bits = Some(bits);
+        Ok(std::mem::take(&mut self.absent))
     }
 
     #[inline]
-    pub fn push(&mut self, valid: bool) {
+    pub fn push(&mut self, valid: bool) -> Result<()> {
         match &mut self.bits {
-            Some(bits) => bits.push(valid),
+            Some(bits) => put(bits, valid)?,
             None if !valid => {
-                let mut bits = vec![true; self.length];
-                bits.push(false);
+                let mut bits = Vec::new();
+                put_many(&mut bits, true, self.length)?;
+                put(&mut bits, false)?;
                 self.bits = Some(bits);
             }
             None => {}
         }
         self.length += 1;
+        Ok(())
     }
 
     /// The number of rows, if all of them are null.
@@ -91,34 +132,35 @@ impl Texts {
     #[inline]
     pub fn push(&mut self, value: Option<&[u8]>) -> Result<()> {
         let Some(value) = value else {
-            if !self.validity.skip() {
-                self.ends.0.push(self.bytes.len() as i32);
+            if !self.validity.skip()? {
+                put(&mut self.ends.0, self.bytes.len() as i32)?;
             }
             return Ok(());
         };
-        let missed = self.validity.begin();
-        self.ends.0.extend(std::iter::repeat_n(0, missed));
-        self.bytes.extend_from_slice(value);
-        self.ends.0.push(offset(self.bytes.len())?);
-        self.validity.push(true);
-        Ok(())
+        let missed = self.validity.begin()?;
+        if missed > 0 {
+            put_many(&mut self.ends.0, 0, missed)?;
+        }
+        put_slice(&mut self.bytes, value)?;
+        put(&mut self.ends.0, offset(self.bytes.len())?)?;
+        self.validity.push(true)
     }
 
     /// For items of lists and maps, which are never null.
     #[inline]
-    pub fn push_item(&mut self, value: &[u8]) {
-        self.bytes.extend_from_slice(value);
+    pub fn push_item(&mut self, value: &[u8]) -> Result<()> {
+        put_slice(&mut self.bytes, value)?;
         // checked when the list or map that holds it is closed
-        self.ends.0.push(self.bytes.len() as i32);
+        put(&mut self.ends.0, self.bytes.len() as i32)
     }
 
     pub fn len(&self) -> usize {
         self.ends.0.len() - 1
     }
 
-    pub fn reserve(&mut self, more: f64) {
-        room(&mut self.ends.0, more);
-        room(&mut self.bytes, more);
+    pub fn reserve(&mut self, more: f64) -> Result<()> {
+        room(&mut self.ends.0, more)?;
+        room(&mut self.bytes, more)
     }
 
     pub fn finish(self) -> Result<StringArray> {
@@ -159,15 +201,14 @@ impl Maps {
     pub fn close(&mut self, valid: bool) -> Result<()> {
         offset(self.keys.bytes.len())?;
         offset(self.values.bytes.len())?;
-        self.ends.0.push(offset(self.keys.len())?);
-        self.validity.push(valid);
-        Ok(())
+        put(&mut self.ends.0, offset(self.keys.len())?)?;
+        self.validity.push(valid)
     }
 
-    pub fn reserve(&mut self, more: f64) {
-        room(&mut self.ends.0, more);
-        self.keys.reserve(more);
-        self.values.reserve(more);
+    pub fn reserve(&mut self, more: f64) -> Result<()> {
+        room(&mut self.ends.0, more)?;
+        self.keys.reserve(more)?;
+        self.values.reserve(more)
     }
 
     pub fn finish(self) -> Result<ArrayRef> {
@@ -200,9 +241,8 @@ pub struct Lists {
 impl Lists {
     pub fn close(&mut self, valid: bool) -> Result<()> {
         offset(self.items.bytes.len())?;
-        self.ends.0.push(offset(self.items.len())?);
-        self.validity.push(valid);
-        Ok(())
+        put(&mut self.ends.0, offset(self.items.len())?)?;
+        self.validity.push(valid)
     }
 
     pub fn finish(self) -> Result<ArrayRef> {
@@ -225,21 +265,23 @@ pub struct Longs {
 
 impl Longs {
     #[inline]
-    pub fn push(&mut self, value: Option<i64>) {
+    pub fn push(&mut self, value: Option<i64>) -> Result<()> {
         let Some(value) = value else {
-            if !self.validity.skip() {
-                self.values.push(0);
+            if !self.validity.skip()? {
+                put(&mut self.values, 0)?;
             }
-            return;
+            return Ok(());
         };
-        let missed = self.validity.begin();
-        self.values.extend(std::iter::repeat_n(0, missed));
-        self.values.push(value);
-        self.validity.push(true);
+        let missed = self.validity.begin()?;
+        if missed > 0 {
+            put_many(&mut self.values, 0, missed)?;
+        }
+        put(&mut self.values, value)?;
+        self.validity.push(true)
     }
 
-    pub fn reserve(&mut self, more: f64) {
-        room(&mut self.values, more);
+    pub fn reserve(&mut self, more: f64) -> Result<()> {
+        room(&mut self.values, more)
     }
 
     pub fn finish(self) -> ArrayRef {
@@ -269,9 +311,9 @@ pub struct Flags {
 }
 
 impl Flags {
-    pub fn push(&mut self, value: Option<bool>) {
-        self.values.push(value.unwrap_or_default());
-        self.validity.push(value.is_some());
+    pub fn push(&mut self, value: Option<bool>) -> Result<()> {
+        put(&mut self.values, value.unwrap_or_default())?;
+        self.validity.push(value.is_some())
     }
 
     pub fn finish(self) -> ArrayRef {
@@ -292,13 +334,12 @@ pub const VECTOR_NUMBERS: [&str; 3] = ["offset", "length", "cardinality"];
 impl Vectors {
     pub fn push_null(&mut self) -> Result<()> {
         self.files.push(None)?;
-        self.numbers.iter_mut().for_each(|n| n.push(None));
-        self.validity.push(false);
-        Ok(())
+        self.numbers.iter_mut().try_for_each(|n| n.push(None))?;
+        self.validity.push(false)
     }
 
-    pub fn close(&mut self) {
-        self.validity.push(true);
+    pub fn close(&mut self) -> Result<()> {
+        self.validity.push(true)
     }
 
     pub fn finish(self) -> Result<ArrayRef> {

@@ -12,7 +12,11 @@ const MAGIC: &[u8] = b"Obj\x01";
 const SYNC: usize = 16;
 const CHECKSUM: &str = "indextables.crc32";
 const UNSEALED: &[u8] = b"00000000";
-const MAX_BLOCK: u64 = 1 << 30;
+/// How much a container may unpack to: a little, and so many times its own size. Real manifests
+/// shrink to a twentieth at most.
+const FREE: u64 = 16 << 20;
+const MOST_RATIO: u64 = 256;
+const MAX_INFLATED: u64 = 4 << 30;
 
 type Zstd = zstd::bulk::Decompressor<'static>;
 
@@ -84,15 +88,24 @@ impl Codec {
 
     /// Unpacks a block into a buffer that is used again and again: fresh memory costs more than
     /// the unpacking.
-    fn decompress(self, data: &[u8], out: &mut Vec<u8>, zstd: &mut Zstd) -> Result<()> {
+    fn decompress(
+        self,
+        data: &[u8],
+        out: &mut Vec<u8>,
+        limit: u64,
+        zstd: &mut Zstd,
+    ) -> Result<()> {
         out.clear();
         match self {
-            Self::None => out.extend_from_slice(data),
-            Self::Deflate => read_bounded(flate2::read::DeflateDecoder::new(data), out)?,
-            Self::Snappy => unsnap(data, out)?,
-            Self::Zstd(_) => unzstd(data, out, zstd)?,
+            Self::None => {
+                out.try_reserve(data.len()).map_err(broken)?;
+                out.extend_from_slice(data);
+                Ok(())
+            }
+            Self::Deflate => read_bounded(flate2::read::DeflateDecoder::new(data), out, limit),
+            Self::Snappy => unsnap(data, out, limit),
+            Self::Zstd(_) => unzstd(data, out, limit, zstd),
         }
-        Ok(())
     }
 }
 
@@ -100,20 +113,23 @@ fn broken(detail: impl std::fmt::Display) -> EngineError {
     EngineError::corrupt("", format!("a block: {detail}"))
 }
 
-fn read_bounded(reader: impl Read, out: &mut Vec<u8>) -> Result<()> {
-    reader.take(MAX_BLOCK + 1).read_to_end(out).map_err(broken)?;
-    if out.len() as u64 > MAX_BLOCK {
-        return Err(broken("larger than 1 GB"));
+fn check_size(size: u64, limit: u64) -> Result<()> {
+    if size > limit {
+        return Err(broken("it unpacks to more than a file of this size may"));
     }
     Ok(())
 }
 
-fn unsnap(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn read_bounded(reader: impl Read, out: &mut Vec<u8>, limit: u64) -> Result<()> {
+    reader.take(limit + 1).read_to_end(out).map_err(broken)?;
+    check_size(out.len() as u64, limit)
+}
+
+fn unsnap(data: &[u8], out: &mut Vec<u8>, limit: u64) -> Result<()> {
     let (body, sum) = data.split_last_chunk::<4>().ok_or_else(|| broken("too short"))?;
     let size = snap::raw::decompress_len(body).map_err(broken)?;
-    if size as u64 > MAX_BLOCK {
-        return Err(broken("larger than 1 GB"));
-    }
+    check_size(size as u64, limit)?;
+    out.try_reserve(size).map_err(broken)?;
     out.resize(size, 0);
     snap::raw::Decoder::new().decompress(body, out).map_err(broken)?;
     if crc32fast::hash(out).to_be_bytes() != *sum {
@@ -122,15 +138,16 @@ fn unsnap(data: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-fn unzstd(data: &[u8], out: &mut Vec<u8>, decoder: &mut Zstd) -> Result<()> {
+fn unzstd(data: &[u8], out: &mut Vec<u8>, limit: u64, decoder: &mut Zstd) -> Result<()> {
     match zstd::zstd_safe::get_frame_content_size(data) {
         // a frame that says its size is unpacked at once; a lie about it fails
-        Ok(Some(size)) if size <= MAX_BLOCK && size / 1000 <= data.len() as u64 => {
-            out.reserve(size as usize);
+        Ok(Some(size)) => {
+            check_size(size, limit)?;
+            out.try_reserve(usize::try_from(size).map_err(broken)?).map_err(broken)?;
             decoder.decompress_to_buffer(data, out).map_err(broken)?;
             Ok(())
         }
-        _ => read_bounded(zstd::stream::read::Decoder::new(data).map_err(broken)?, out),
+        _ => read_bounded(zstd::stream::read::Decoder::new(data).map_err(broken)?, out, limit),
     }
 }
 
@@ -140,6 +157,7 @@ pub struct Container<'a> {
     codec: Codec,
     sync: &'a [u8],
     body: &'a [u8],
+    limit: u64,
 }
 
 impl<'a> Container<'a> {
@@ -173,7 +191,8 @@ impl<'a> Container<'a> {
         let sync = cursor.take(SYNC)?;
         let body = &data[MAGIC.len() + cursor.position()..];
         let schema = schema.ok_or_else(|| EngineError::corrupt("", "it has no Avro schema"))?;
-        Ok(Self { schema, codec, sync, body })
+        let limit = (data.len() as u64).saturating_mul(MOST_RATIO).saturating_add(FREE);
+        Ok(Self { schema, codec, sync, body, limit: limit.min(MAX_INFLATED) })
     }
 
     /// Gives every block to `each`: the number of records, and their bytes.
@@ -181,9 +200,11 @@ impl<'a> Container<'a> {
         let mut cursor = Cursor::new(self.body);
         let mut data = Vec::new();
         let mut zstd = Zstd::new().map_err(broken)?;
+        let mut left = self.limit;
         while cursor.remaining() > 0 {
             let (count, packed) = self.next_block(&mut cursor)?;
-            self.codec.decompress(packed, &mut data, &mut zstd)?;
+            self.codec.decompress(packed, &mut data, left, &mut zstd)?;
+            left = left.saturating_sub(data.len() as u64);
             if count > data.len() {
                 return Err(broken(format!("{count} records cannot be in it")));
             }
@@ -192,17 +213,14 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    /// How many records the blocks say they have; a hint, nothing is unpacked.
-    pub fn records(&self) -> usize {
+    /// How many records the blocks say they have; nothing is unpacked.
+    pub fn records(&self) -> Result<usize> {
         let mut cursor = Cursor::new(self.body);
         let mut total = 0_usize;
         while cursor.remaining() > 0 {
-            match self.next_block(&mut cursor) {
-                Ok((count, _)) => total = total.saturating_add(count),
-                Err(_) => return 0,
-            }
+            total = total.saturating_add(self.next_block(&mut cursor)?.0);
         }
-        total
+        Ok(total)
     }
 
     fn next_block(&self, cursor: &mut Cursor<'a>) -> Result<(usize, &'a [u8])> {

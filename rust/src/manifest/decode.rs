@@ -6,7 +6,9 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::error::{EngineError, Result};
-use crate::manifest::columns::{Flags, Lists, Longs, Maps, Texts, VECTOR_NUMBERS, Vectors};
+use crate::manifest::columns::{
+    Flags, Lists, Longs, Maps, Texts, VECTOR_NUMBERS, Vectors, check_memory,
+};
 use crate::manifest::container::Container;
 use crate::manifest::cursor::Cursor;
 use crate::manifest::entry::{COLUMNS, EXTRA, Kind};
@@ -80,14 +82,8 @@ impl Column {
             (Self::Partition(maps), Node::Map(value)) => {
                 push_map(maps, value, cursor, Some(HIVE_NULL))
             }
-            (Self::Long(longs) | Self::Int(longs), _) => {
-                longs.push(Some(cursor.long()?));
-                Ok(())
-            }
-            (Self::Flag(flags), _) => {
-                flags.push(Some(cursor.boolean()?));
-                Ok(())
-            }
+            (Self::Long(longs) | Self::Int(longs), _) => longs.push(Some(cursor.long()?)),
+            (Self::Flag(flags), _) => flags.push(Some(cursor.boolean()?)),
             (Self::List(lists), Node::Array(item)) => push_list(lists, item, cursor),
             (Self::Vector(vectors), Node::Record(fields)) => push_vector(vectors, fields, cursor),
             _ => Err(EngineError::internal("a manifest column got a value it does not accept")),
@@ -102,14 +98,8 @@ impl Column {
             // no values means: null in every partition column
             Self::Partition(maps) => maps.close(true),
             Self::List(lists) => lists.close(false),
-            Self::Long(longs) | Self::Int(longs) => {
-                longs.push(None);
-                Ok(())
-            }
-            Self::Flag(flags) => {
-                flags.push(None);
-                Ok(())
-            }
+            Self::Long(longs) | Self::Int(longs) => longs.push(None),
+            Self::Flag(flags) => flags.push(None),
             Self::Vector(vectors) => vectors.push_null(),
         }
     }
@@ -117,25 +107,19 @@ impl Column {
     /// A value where the writer had no such field and the table needs one.
     fn push_default(&mut self) -> Result<()> {
         match self {
-            Self::Long(longs) | Self::Int(longs) => {
-                longs.push(Some(0));
-                Ok(())
-            }
-            Self::Flag(flags) => {
-                flags.push(Some(false));
-                Ok(())
-            }
+            Self::Long(longs) | Self::Int(longs) => longs.push(Some(0)),
+            Self::Flag(flags) => flags.push(Some(false)),
             other => other.push_absent(),
         }
     }
 
     /// Makes room for so many times what is there.
-    fn reserve(&mut self, more: f64) {
+    fn reserve(&mut self, more: f64) -> Result<()> {
         match self {
             Self::Text(texts) | Self::Path(texts) => texts.reserve(more),
             Self::Map(maps) | Self::Partition(maps) => maps.reserve(more),
             Self::Long(longs) | Self::Int(longs) => longs.reserve(more),
-            Self::Flag(_) | Self::List(_) | Self::Vector(_) => {}
+            Self::Flag(_) | Self::List(_) | Self::Vector(_) => Ok(()),
         }
     }
 
@@ -192,8 +176,8 @@ fn push_map(
             let found = item(value, cursor)?;
             // null is spelled by leaving the member out
             if let Some(text) = found.filter(|text| Some(*text) != null) {
-                maps.keys.push_item(key);
-                maps.values.push_item(text);
+                maps.keys.push_item(key)?;
+                maps.values.push_item(text)?;
             }
         }
     }
@@ -207,7 +191,7 @@ fn push_list(lists: &mut Lists, node: &Node, cursor: &mut Cursor<'_>) -> Result<
         }
         for _ in 0..count {
             if let Some(text) = item(node, cursor)? {
-                lists.items.push_item(text);
+                lists.items.push_item(text)?;
             }
         }
     }
@@ -235,10 +219,9 @@ fn push_vector(
         if number.is_none_or(|n| n < 0) {
             return Err(EngineError::corrupt("", "a deletion vector has no place"));
         }
-        column.push(number);
+        column.push(number)?;
     }
-    vectors.close();
-    Ok(())
+    vectors.close()
 }
 
 /// A path in a log must not leave the table.
@@ -253,9 +236,11 @@ fn check_path(path: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The entries of a manifest as one batch with all columns, in the order of `COLUMNS`.
-pub fn decode(data: &[u8]) -> Result<RecordBatch> {
+/// The entries of a manifest as one batch with all columns, in the order of `COLUMNS`. Its state
+/// says how many there are; a manifest of another number is refused before anything is unpacked.
+pub fn decode(data: &[u8], expected: usize) -> Result<RecordBatch> {
     let container = Container::open(data)?;
+    check_count(container.records()?, expected)?;
     let Node::Record(fields) = schema::parse(container.schema)? else {
         return Err(EngineError::corrupt("", "its records are not entries"));
     };
@@ -266,7 +251,6 @@ pub fn decode(data: &[u8]) -> Result<RecordBatch> {
     let absent: Vec<usize> = (0..columns.len())
         .filter(|at| !(targets.contains(&Some(*at)) || others && *at == EXTRA))
         .collect();
-    let expected = container.records();
     let mut rows = 0;
     container.for_each_block(|count, bytes| {
         let mut cursor = Cursor::new(bytes);
@@ -287,7 +271,7 @@ pub fn decode(data: &[u8]) -> Result<RecordBatch> {
         if rows == 0 && count > 0 && expected > count {
             // the first block tells how much memory the others need; growing costs twice
             let more = (expected - count).min(MOST_RESERVED) as f64 / count as f64;
-            columns.iter_mut().for_each(|column| column.reserve(more));
+            columns.iter_mut().try_for_each(|column| column.reserve(more))?;
         }
         rows += count;
         Ok(())
@@ -297,10 +281,18 @@ pub fn decode(data: &[u8]) -> Result<RecordBatch> {
             if COLUMNS[at].2 { columns[at].push_default()? } else { columns[at].push_absent()? }
         }
     }
+    check_memory(rows, COLUMNS.len())?;
     let arrays = columns.into_iter().map(Column::finish).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::new(arrow_schema()), arrays, &options)
         .map_err(|e| EngineError::corrupt("", e))
+}
+
+fn check_count(found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(EngineError::corrupt("", format!("{found} entries, its state says {expected}")))
 }
 
 /// An entry with fields that are not known here: they are kept as members of `extra`, so that

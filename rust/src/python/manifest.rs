@@ -10,16 +10,18 @@ use crate::manifest::{self, Codec};
 use crate::python::arrow::{ArrowStream, import_stream};
 use crate::python::errors::run;
 
-/// The entries of manifests, one stream per file.
+/// The entries of manifests, one stream per file: its name, bytes and number of entries.
 #[pyfunction]
 fn decode_manifests(
     py: Python<'_>,
-    files: Vec<(String, PyBackedBytes)>,
+    files: Vec<(String, PyBackedBytes, usize)>,
     threads: usize,
 ) -> PyResult<Vec<ArrowStream>> {
     let batches = run(py, || {
-        let files: Vec<(String, &[u8])> =
-            files.iter().map(|(name, data)| (name.clone(), &data[..])).collect();
+        let files: Vec<(String, &[u8], usize)> = files
+            .iter()
+            .map(|(name, data, entries)| (name.clone(), &data[..], *entries))
+            .collect();
         manifest::decode_all(&files, threads)
     })?;
     Ok(batches
