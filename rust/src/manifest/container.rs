@@ -88,13 +88,7 @@ impl Codec {
 
     /// Unpacks a block into a buffer that is used again and again: fresh memory costs more than
     /// the unpacking.
-    fn decompress(
-        self,
-        data: &[u8],
-        out: &mut Vec<u8>,
-        limit: u64,
-        zstd: &mut Zstd,
-    ) -> Result<()> {
+    fn decompress(self, data: &[u8], out: &mut Vec<u8>, limit: u64, zstd: &mut Zstd) -> Result<()> {
         out.clear();
         match self {
             Self::None => {

@@ -25,9 +25,8 @@ use crate::error::{At, EngineError, Result};
 
 /// Decodes manifests on several threads; each is named for errors, with the number of its entries.
 pub fn decode_all(files: &[(String, &[u8], usize)], threads: usize) -> Result<Vec<RecordBatch>> {
-    let read = |(name, data, entries): &(String, &[u8], usize)| {
-        decode::decode(data, *entries).at(name)
-    };
+    let read =
+        |(name, data, entries): &(String, &[u8], usize)| decode::decode(data, *entries).at(name);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(files.len()).min(cores);
     if threads <= 1 {

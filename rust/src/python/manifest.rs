@@ -18,10 +18,8 @@ fn decode_manifests(
     threads: usize,
 ) -> PyResult<Vec<ArrowStream>> {
     let batches = run(py, || {
-        let files: Vec<(String, &[u8], usize)> = files
-            .iter()
-            .map(|(name, data, entries)| (name.clone(), &data[..], *entries))
-            .collect();
+        let files: Vec<(String, &[u8], usize)> =
+            files.iter().map(|(name, data, entries)| (name.clone(), &data[..], *entries)).collect();
         manifest::decode_all(&files, threads)
     })?;
     Ok(batches
