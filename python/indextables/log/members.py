@@ -119,7 +119,7 @@ class ActionKind:
     """
 
     name: str
-    type: type[Any]
+    value: type[Any]
     members: tuple[Member, ...]
     shown: str
     also_shown: Mapping[str, str] | None = None
@@ -140,7 +140,7 @@ class ActionKind:
         """The members a value cannot be made without."""
         needed = {
             f.name
-            for f in fields(self.type)
+            for f in fields(self.value)
             if f.default is MISSING and f.default_factory is MISSING
         }
         return tuple(m for m in self.members if m.attribute in needed)
@@ -163,7 +163,7 @@ class ActionKind:
                 if member.absent is None:
                     raise KeyError(member.name)
                 values[member.attribute] = member.absent()
-        return self.type(**values, extra=extra)
+        return self.value(**values, extra=extra)
 
     def encode(self, action: Any) -> JsonObject:
         """The JSON object of a value; what it does not have is left out."""
@@ -345,4 +345,4 @@ ACTIONS = (
     ),
 )
 BY_NAME = {name: kind for kind in ACTIONS for name in (kind.name, *kind.other_names)}
-BY_TYPE: Mapping[type[Any], ActionKind] = {kind.type: kind for kind in ACTIONS}
+BY_TYPE: Mapping[type[Any], ActionKind] = {kind.value: kind for kind in ACTIONS}
