@@ -6,7 +6,7 @@ import dataclasses
 import json
 
 import pytest
-from tests.log.tables import add, paths
+from tests.log.tables import HOUR, add, paths
 
 from indextables.log import (
     DeletionVector,
@@ -19,7 +19,7 @@ from indextables.log import (
     names,
 )
 from indextables.log import operations as change
-from indextables.log.actions import UnknownAction
+from indextables.log.actions import RemoveFile, UnknownAction
 
 
 def vector(n=1):
@@ -302,3 +302,70 @@ def test_every_compression_is_written_and_read(make_table, codec):
     name = {"zstd": b"zstandard", "none": b"null"}.get(codec, codec.encode())
     assert name in table.log.store.get(manifests(table)[0])[:8000]
     assert table.reopen().snapshot().num_files == 300
+
+
+def test_json_checkpoints_keep_their_interval(make_table):
+    table = make_table({"state.format": "json", "checkpoint.interval": "10"})
+    for n in range(35):
+        table.append(f"f{n}")
+    assert table.reopen().reader.listing().checkpoints == (10, 20, 30)
+    table.log = table.reopen()
+    table.append("g")
+    assert table.reopen().reader.listing().checkpoints == (10, 20, 30)
+
+
+def test_the_pointer_moves_to_the_other_format_of_a_version(make_table):
+    table = make_table({"checkpoint.enabled": "false"})
+    table.append("a")
+    for form, name in (("json", "json"), ("avro", "avro-state"), ("json", "json")):
+        table.reopen(**{"state.format": form}).checkpoint()
+        pointer = table.reopen().reader.pointer()
+        assert (pointer.version, pointer.format) == (1, name)
+        assert paths(table.reopen().snapshot()) == ["a"]
+
+
+def test_removals_carry_the_time_of_their_commit(make_table):
+    table = make_table()
+    table.append("a")
+    here = table.log.snapshot()
+    table.log.commit(change.overwrite(here, [add("b")]))
+    commit = table.reopen().reader.commit(2)
+    (remove,) = [a for a in commit.actions if isinstance(a, RemoveFile)]
+    assert remove.deletion_timestamp == commit.timestamp
+
+
+def test_incremental_manifests_are_bounded_too(make_table):
+    options = {"state.entriesPerManifest": "10", "checkpoint.interval": "0"}
+    table = make_table({**options, "state.compaction.tombstoneThreshold": "1"})
+    table.append("a", "b", "c")
+    table.log.checkpoint()
+    here = table.log.snapshot()
+    table.log.commit(change.change_rows(Operation.DELETE, here, {"splits/a.split": vector()}))
+    table.append(*(f"f{n}" for n in range(35)))
+    table.log.checkpoint()
+    found = state(table, 3)
+    assert [m.num_entries for m in found.manifests] == [3, 10, 10, 10, 6]
+    assert sum(m.supersedes for m in found.manifests) == 1
+    assert found.num_files == table.reopen().snapshot().num_files == 38
+
+
+@pytest.mark.parametrize(("removed", "compacted"), [(29, False), (30, True)])
+def test_the_threshold_is_met_exactly(make_table, removed, compacted):
+    options = {"checkpoint.interval": "1", "state.compaction.afterMerge": "false"}
+    table = make_table({**options, "state.compaction.tombstoneThreshold": "0.29"})
+    table.append(*(f"a{n}" for n in range(100)))
+    gone = [f"splits/a{n}.split" for n in range(removed)]
+    table.log.commit(change.merge_splits(table.log.snapshot(), gone, [add("m")]))
+    assert (state(table, 2).tombstones == frozenset()) == compacted
+
+
+def test_manifests_of_states_that_went_before_them_are_collected(make_table):
+    table = make_table({"checkpoint.interval": "0"})
+    table.append("a")
+    table.log.checkpoint()
+    left = f"{names.FOLDER}/{names.state_name(0)}/manifest-1.avro"
+    table.log.store.put(left, b"x")
+    table.clock.now += 2 * HOUR
+    assert left in table.log.clean().manifests
+    assert table.log.store.head(left) is None
+    assert paths(table.reopen().snapshot()) == ["a"]

@@ -7,6 +7,7 @@ import shutil
 import pyarrow as pa
 import pytest
 
+import indextables
 from indextables.engine.store import open_store as open_native
 from indextables.engine.writer import SplitWriter
 from indextables.model.types import Array, Atomic, Decimal, Field, Map, Struct
@@ -61,3 +62,22 @@ def test_tables_of_the_existing_implementation_are_rebuilt(fixtures, tmp_path, n
     assert found.num_records == wanted.num_records
     assert found.partition_columns == wanted.partition_columns
     assert sorted(found.schema.names) == sorted(wanted.schema.names)
+
+
+def test_a_log_is_rebuilt_when_only_its_ruins_are_left(tmp_path):
+    path = tmp_path / "t"
+    indextables.write(pa.table({"id": [1, 2, 3]}), str(path))
+    context = LocalContext()
+    execute(f"CHECKPOINT INDEXTABLES '{path}'", context)
+    log = path / "_transaction_log"
+    for file in log.glob("*.json"):
+        file.unlink()
+    shutil.rmtree(next(log.glob("state-v*")))
+    assert {file.name for file in log.iterdir()} == {"_last_checkpoint", "manifests"}
+    (row,) = execute(f"REPAIR INDEXFILES TRANSACTION LOG '{path}'", context).to_pylist()
+    assert (row["status"], row["valid_splits"]) == ("SUCCESS", 1)
+    assert LocalContext().log(str(path)).snapshot().num_records == 3
+    execute(f"CHECKPOINT INDEXTABLES '{path}'", context)
+    assert LocalContext().log(str(path)).reader.pointer().version == 1
+    (row,) = execute(f"REPAIR INDEXFILES TRANSACTION LOG '{path}'", context).to_pylist()
+    assert row["status"].startswith("ERROR")

@@ -21,6 +21,6 @@ def run_checkpoint(table: OpenTable, *, compact: bool) -> list[Row]:
             "num_actions": done.num_files + _FACTS,
             "num_files": done.num_files,
             "protocol_version": table.log.snapshot().protocol.min_reader_version,
-            "is_multi_part": False,
+            "is_multi_part": done.parts is not None,
         }
     ]

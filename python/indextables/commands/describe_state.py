@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from indextables.config import log as keys
+from indextables.log import compaction
+from indextables.log.actions import Protocol
+from indextables.log.compaction import Limits
 
 if TYPE_CHECKING:
-    from indextables.config.settings import Settings
+    from indextables.log.names import Listing
     from indextables.log.state import StateManifest
     from indextables.read.table import OpenTable, Row
+
+_AVRO = "avro-state"
+_JSON = ("json", "json-multipart")
 
 
 def run_describe_state(table: OpenTable) -> list[Row]:
     """One row with the true numbers of the newest checkpoint."""
-    base = table.snapshot.base
-    if base is not None:
-        return [_of_state(table, base.state)]
     pointer = table.log.reader.pointer()
     listing = table.log.reader.listing()
+    state = _newest_state(table, listing)
+    older = state is None or (pointer is not None and pointer.version >= state.version)
+    if state is not None and not (older and pointer is not None and pointer.format in _JSON):
+        return [_of_state(table, state)]
     if not listing.checkpoints:
         return [_row(table, format="none", status="No checkpoint found")]
     version = listing.checkpoints[-1]
@@ -35,35 +41,38 @@ def run_describe_state(table: OpenTable) -> list[Row]:
     ]
 
 
+def _newest_state(table: OpenTable, listing: Listing) -> StateManifest | None:
+    """The state that readers start from, or the one of version 0, which they do not need."""
+    base = table.snapshot.base
+    if base is not None:
+        return base.state
+    if 0 not in listing.states or not table.log.reader.states.is_complete(0):
+        return None
+    state = table.log.reader.states.read(0)
+    # other writers number a later state 0
+    return state if any(isinstance(action, Protocol) for action in state.actions) else None
+
+
 def _of_state(table: OpenTable, state: StateManifest) -> Row:
-    entries = sum(manifest.num_entries for manifest in state.manifests)
-    superseded = sum(manifest.supersedes for manifest in state.manifests)
-    gone = len(state.tombstones) + superseded
-    ratio = gone / entries if entries else 0.0
+    limits = Limits.of(table.log.settings_of(table.snapshot))
     return _row(
         table,
-        format="avro-state",
+        format=_AVRO,
         version=state.version,
         num_files=state.num_files,
         num_manifests=len(state.manifests),
-        num_tombstones=gone,
-        tombstone_ratio=ratio,
+        num_tombstones=compaction.dead_entries(state),
+        tombstone_ratio=compaction.tombstone_ratio(state),
         total_bytes=state.total_bytes,
-        needs_compaction=needs_compaction(ratio, len(state.manifests), table.settings),
+        needs_compaction=compaction.crowded(state, 0, False, limits) is not None,  # noqa: FBT003
         status=_status(table),
     )
 
 
-def needs_compaction(ratio: float, manifests: int, settings: Settings) -> bool:
-    """Whether the next checkpoint of a state like this would be a compaction."""
-    return ratio > settings.get(keys.TOMBSTONE_THRESHOLD) or manifests > settings.get(
-        keys.MAX_MANIFESTS
-    )
-
-
 def _status(table: OpenTable) -> str:
-    skipped = len(table.snapshot.skips(table.now_ms()))
-    return f"OK, {skipped} splits left alone by merges" if skipped else "OK"
+    skips = table.snapshot.skips(table.now_ms())
+    live = skips and skips.keys() & {*table.snapshot.files()["path"].to_pylist()}
+    return f"OK, {len(live)} splits left alone by merges" if live else "OK"
 
 
 def _row(table: OpenTable, **cells: object) -> Row:

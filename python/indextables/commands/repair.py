@@ -91,10 +91,10 @@ def _write_versions(place: Store, snapshot: Snapshot, files: list[AddFile]) -> N
 
 
 def _rebuild(path: str, context: Context) -> _Counts:
-    """Make a log for the splits of a table that has none."""
+    """Make a log for the splits of a table that has none, or only the ruins of one."""
     trimmed = path.rstrip("/")
     log = context.log(trimmed.removesuffix(f"/{names.FOLDER}"))
-    if next(iter(log.store.list(names.FOLDER)), None) is not None:
+    if log.reader.listing().latest is not None:
         raise error("REPAIR_LOG_EXISTS", path=path)
     # what was read of the lost log must not outlive it
     log.invalidate()
@@ -102,6 +102,8 @@ def _rebuild(path: str, context: Context) -> _Counts:
     if not splits:
         raise error("REPAIR_NO_SPLITS", path=path)
     plan = plan_rebuild(log.store, splits, context.settings({}))
+    # it would send readers and writers of the new log to versions of the lost one
+    log.store.delete([names.POINTER])
     created = log.create(
         plan.schema, plan.partition_columns, remember_fields(plan.fields), plan.features
     )

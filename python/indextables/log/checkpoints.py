@@ -35,6 +35,7 @@ class Checkpoint:
     num_manifests: int
     compacted: str | None
     written: bool = True
+    parts: int | None = None
 
 
 class CheckpointWriter:
@@ -91,14 +92,15 @@ class CheckpointWriter:
         )
 
     def _incremental(self, snapshot: Snapshot) -> StateManifest:
-        """The base's manifests, and one more with what was added."""
+        """The base's manifests, and more with what was added."""
         assert snapshot.base is not None
         base, change = snapshot.base.state, snapshot.change
         infos = list(base.manifests)
         table, mappings = _deduplicated(entries.from_adds(change.adds.values()), snapshot.registry)
         replaced = change.adds.keys() & (change.removes.keys() | base.tombstones)
-        if table.num_rows:
-            infos.append(replace(self._put_manifest(snapshot, table), supersedes=len(replaced)))
+        for piece in _pieces(table, self._limits.entries_per_manifest):
+            supersedes = len(replaced.intersection(piece["path"].to_pylist())) if replaced else 0
+            infos.append(replace(self._put_manifest(snapshot, piece), supersedes=supersedes))
         tombstones = (base.tombstones | change.removes.keys()) - change.adds.keys()
         total = base.total_bytes + self._bytes_changed(snapshot, table)
         return self._state(snapshot, infos, tombstones, mappings, total)
@@ -120,8 +122,7 @@ class CheckpointWriter:
         columns = snapshot.partition_columns
         table = partitions.sorted_by_partition(table, snapshot.schema, columns)
         step = compaction.entries_per_manifest(table.num_rows, bool(columns), self._limits)
-        pieces = [table.slice(start, step) for start in range(0, table.num_rows, step)]
-        infos = [self._put_manifest(snapshot, piece) for piece in pieces]
+        infos = [self._put_manifest(snapshot, piece) for piece in _pieces(table, step)]
         total = pc.sum(table["size"]).as_py() or 0
         return self._state(snapshot, infos, frozenset(), mappings, total)
 
@@ -188,7 +189,7 @@ class CheckpointWriter:
                 checkpoint_id=identity,
             )
         )
-        return Checkpoint(snapshot.version, len(adds), parts or 1, "format json")
+        return Checkpoint(snapshot.version, len(adds), parts or 1, "format json", parts=parts)
 
     def _put_parts(self, version: int, identity: str, pieces: list[list[Action]]) -> bytes:
         listed = [
@@ -207,9 +208,15 @@ class CheckpointWriter:
         return json.dumps(head).encode()
 
     def _point_to(self, pointer: Pointer) -> None:
-        """Move `_last_checkpoint` forward; it is a hint, a race that moves it back does no harm."""
+        """Move `_last_checkpoint` forward, or to the other format of the same version.
+
+        It is a hint, a race that moves it back does no harm.
+        """
         held = self._reader.pointer()
-        if held is None or held.version < pointer.version:
+        mine = (pointer.version, pointer.format)
+        if held is None or (
+            held.version <= pointer.version and (held.version, held.format) != mine
+        ):
             self._store.put(names.POINTER, encode_pointer(pointer))
 
     def _pause(self, attempt: int) -> None:
@@ -228,6 +235,10 @@ def kept_actions(snapshot: Snapshot) -> tuple[Action, ...]:
         *change.indexes.values(),
         *change.unknown,
     )
+
+
+def _pieces(table: pa.Table, step: int) -> list[pa.Table]:
+    return [table.slice(start, step) for start in range(0, table.num_rows, step)]
 
 
 def _state_pointer(state: StateManifest) -> Pointer:

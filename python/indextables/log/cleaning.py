@@ -51,8 +51,7 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
     files = _by_kind(listed, reader)
     gone = retention.expired(files, policy, now_ms)
     kept = [version for version in files.states if version not in gone.states]
-    manifests = {p: t for p, t in listed.items() if p.startswith(names.MANIFESTS + "/")}
-    manifests |= {p: t for p, t in listed.items() if _is_legacy_manifest(p, gone)}
+    manifests = {p: t for p, t in listed.items() if names.is_manifest(p)}
     found = retention.orphans(manifests, _referenced(reader, kept), policy, now_ms)
     if not dry_run and found:
         # a state written meanwhile may list what was listed by nobody
@@ -67,9 +66,10 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
     )
     if not dry_run:
         reader.store.delete(cleaned.paths)
-        for version in gone.states:
+        folders = {path.rpartition("/")[0] for path in (*cleaned.states, *cleaned.manifests)}
+        for folder in sorted(folders - {names.MANIFESTS}):
             # an empty folder left on a local disk would look like a state
-            reader.store.remove_empty(f"{names.FOLDER}/{names.state_name(version)}")
+            reader.store.remove_empty(folder)
     return cleaned
 
 
@@ -101,14 +101,6 @@ def _referenced(reader: Reader, versions: list[int]) -> set[str]:
 def _state_paths(listed: dict[str, int], gone: Expired) -> Iterator[str]:
     for version in reversed(gone.states):
         yield from (p for p in names.state_files(names.state_name(version)) if p in listed)
-
-
-def _is_legacy_manifest(path: str, gone: Expired) -> bool:
-    """Whether this is a manifest inside the folder of a state that goes."""
-    return any(
-        path.startswith(f"{names.FOLDER}/{names.state_name(version)}/manifest")
-        for version in gone.states
-    )
 
 
 def _checkpoint_paths(listed: dict[str, int], gone: Expired) -> Iterator[str]:

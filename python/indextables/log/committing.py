@@ -63,7 +63,7 @@ class Committer:
             outcome = self._put(commit, mine.id)
             if outcome.won:
                 change = replay(Change(), [commit])
-                return Committed(0, self._reader.snapshot_of(commit, change, None))
+                return Committed(0, self._reader.snapshot_of(commit, change))
             if outcome.unsure is None:
                 raise error("TABLE_EXISTS", path=path)
             self._pause(attempt)

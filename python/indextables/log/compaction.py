@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings
@@ -82,7 +83,8 @@ def crowded(state: StateManifest, removed: int, added: bool, limits: Limits) -> 
     """Why a state with so many more removals, and perhaps a manifest more, is to be compacted."""
     entries = sum(info.num_entries for info in state.manifests)
     dead = dead_entries(state) + removed
-    if dead > limits.tombstone_ratio * entries:
+    # exactly as the setting is spelled: as floats, 29 is more than 0.29 * 100
+    if dead > Fraction(str(limits.tombstone_ratio)) * entries:
         return f"{dead} of {entries} entries are gone"
     count = len(state.manifests) + added
     # a state of very many files has many manifests however well it is packed

@@ -34,9 +34,10 @@ def compose(mine: Transaction, newest: Snapshot | None, now_ms: int) -> Commit:
         version, floor = newest.version + 1, newest.timestamp_ms + 1
     if mine.txn is not None:
         actions = (replace(mine.txn, last_updated=now_ms), *actions)
+    timestamp = max(now_ms, floor)
     info = CommitInfo(
         id=mine.id,
-        timestamp=max(now_ms, floor),
+        timestamp=timestamp,
         operation=str(mine.operation),
         parameters=mine.parameters,
         metrics=mine.metrics,
@@ -46,8 +47,15 @@ def compose(mine: Transaction, newest: Snapshot | None, now_ms: int) -> Commit:
         user_metadata=mine.user_metadata,
         extra=mine.notes(),
     )
-    ordered = sorted(actions, key=_rank)
+    ordered = sorted((_dated(action, timestamp) for action in actions), key=_rank)
     return Commit(version, (info, *ordered))
+
+
+def _dated(action: Action, timestamp: int) -> Action:
+    """A removal with the time it was made."""
+    if isinstance(action, RemoveFile) and action.deletion_timestamp is None:
+        return replace(action, deletion_timestamp=timestamp)
+    return action
 
 
 def _rank(action: Action) -> int:

@@ -243,5 +243,5 @@ def _is_due(snapshot: Snapshot, settings: Settings) -> bool:
     if not settings.get(keys.CHECKPOINT_ENABLED) or interval == 0:
         return False
     # a writer that died before its checkpoint leaves it to a later one
-    behind = snapshot.version - snapshot.base_version
+    behind = snapshot.version - snapshot.checkpoint_version
     return snapshot.version % interval == 0 or behind > 2 * interval

@@ -13,6 +13,7 @@ _VERSION = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.json")
 _PART = re.compile(r"(\d{20})\.checkpoint\..+\.json")
 _STATE = re.compile(r"state-v(\d{20})")
+_MANIFEST = re.compile(rf"{FOLDER}/(manifests/.+|state-v\d+/(?!_manifest\.).+\.avro)")
 _ANY_STATE = re.compile(r"state-v\d+")
 _IN_LOG = re.compile(r"manifests/|state-v\d+/")
 
@@ -58,6 +59,11 @@ def manifest_path(listed: str, folder: str) -> str:
     Shared and normalized legacy paths are relative to the log, all others to the state's folder.
     """
     return listed if _IN_LOG.match(listed) else f"{folder}/{listed}"
+
+
+def is_manifest(path: str) -> bool:
+    """Whether a path is a manifest: shared, or in the folder of a state by older writers."""
+    return _MANIFEST.fullmatch(path) is not None
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ class Reader:
     def advance(self, held: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """A snapshot with more commits on it."""
         change = replay(held.change, commits)
-        return self.snapshot_of(commits[-1], change, held.base)
+        return self.snapshot_of(commits[-1], change, held.base, held.checkpoint_version)
 
     def _assemble(self, listing: Listing, target: int, *, strict: bool) -> Snapshot | None:
         """The snapshot at a version from the newest usable base; None: look further."""
@@ -199,7 +199,7 @@ class Reader:
         commits = self.commits(base + 1, target)
         change = replay(start, commits)
         last = commits[-1] if commits else Commit(target, (), timestamp)
-        return self.snapshot_of(last, change, state_base)
+        return self.snapshot_of(last, change, state_base, base)
 
     def _start_from_state(self, version: int) -> tuple[Change, StateBase, int]:
         state = self.states.read(version)
@@ -278,7 +278,9 @@ class Reader:
             actions += codec.decode_actions(content, part, whole=False, limit=self._limit)
         return actions
 
-    def snapshot_of(self, last: Commit, change: Change, base: Base | None) -> Snapshot:
+    def snapshot_of(
+        self, last: Commit, change: Change, base: Base | None = None, checkpoint: int = -1
+    ) -> Snapshot:
         """The snapshot after a commit, if we may read such a table."""
         if change.metadata is None:
             path = names.version_file(last.version)
@@ -287,7 +289,14 @@ class Reader:
         protocol.check_readable(needs, self.store.url)
         timestamp = last.timestamp or self.file_time(last.version)
         return Snapshot(
-            self.store.url, last.version, timestamp, needs, change.metadata, change, base
+            self.store.url,
+            last.version,
+            timestamp,
+            needs,
+            change.metadata,
+            change,
+            base,
+            checkpoint,
         )
 
     def newest_state(self, version: int) -> int | None:

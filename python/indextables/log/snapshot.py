@@ -42,6 +42,8 @@ class Snapshot:
     metadata: Metadata
     change: Change = field(repr=False)
     base: Base | None = field(default=None, repr=False)
+    # the version of the state or JSON checkpoint this view was replayed from, -1 without one
+    checkpoint_version: int = field(default=-1, compare=False)
     _memo: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -56,7 +58,7 @@ class Snapshot:
 
     @property
     def base_version(self) -> int:
-        """The version of the checkpoint this view starts from, -1 without one."""
+        """The version of the state this view starts from, -1 without one."""
         return -1 if self.base is None else self.base.state.version
 
     @cached_property

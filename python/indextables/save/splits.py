@@ -25,7 +25,7 @@ from indextables.log.protocol import LEAN_SPLITS
 from indextables.model.types import Struct, parse_schema
 from indextables.plan.partitions import render_value
 from indextables.runtime.handles import native_store
-from indextables.save.statistics import render_extremes
+from indextables.save.statistics import render_extremes, stats_length
 from indextables.storage import open_store
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Place: TypeAlias = tuple[dict[str, str], int | None]
 
 _log = logging.getLogger("indextables.write")
+_ALL_CHARACTERS = 1 << 31
 
 
 def features_of(settings: Settings) -> frozenset[str]:
@@ -82,6 +83,7 @@ class WriteSpec:
         chosen: dict[str, Any] = {
             "layout": self.settings.get(indexing.LAYOUT),
             "heap_bytes": self.settings.get(keys.HEAP_BYTES),
+            "stats_length": stats_length(self.settings) or _ALL_CHARACTERS,
         }
         temp = self.settings.get(keys.TEMP_DIRECTORY)
         return chosen | ({"temp_dir": temp} if temp else {})

@@ -21,11 +21,16 @@ _HIGHEST = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 
 
+def stats_length(settings: Settings) -> int | None:
+    """How many characters of a string minimum or maximum are kept; None for all."""
+    return settings.get(keys.STATS_MAX_LENGTH) if settings.get(keys.TRUNCATE_STATS) else None
+
+
 def render_extremes(
     columns: Mapping[str, ColumnStats], schema: Struct, settings: Settings
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Minimum and maximum of every column that has them, as texts."""
-    most = settings.get(keys.STATS_MAX_LENGTH) if settings.get(keys.TRUNCATE_STATS) else None
+    most = stats_length(settings)
     low: dict[str, str] = {}
     high: dict[str, str] = {}
     for name, stats in columns.items():

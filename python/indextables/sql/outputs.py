@@ -65,7 +65,7 @@ _LOG = columns(
     "metadata_name string, metadata_description string, metadata_format_provider string, "
     "metadata_format_options string, metadata_schema_string string, "
     "metadata_partition_columns string, metadata_configuration string, "
-    "metadata_created_time timestamp, is_checkpoint boolean"
+    "metadata_created_time timestamp, is_checkpoint boolean, details string"
 )
 
 OUTPUTS: dict[type[c.Command], Struct] = {

@@ -4,15 +4,19 @@ import json
 
 import pytest
 
+from indextables.commands.checkpoint import run_checkpoint
 from indextables.commands.describe_detail import run_describe_detail
 from indextables.commands.describe_history import run_describe_history
 from indextables.commands.describe_state import run_describe_state
 from indextables.commands.describe_transaction_log import run_describe_transaction_log
 from indextables.commands.environment import run_describe_environment
+from indextables.config.option import PREFIX
 from indextables.config.settings import REDACTED
-from indextables.log.actions import DeletionVector, SkipFile
+from indextables.log.actions import DeletionVector, IndexFile, SkipFile, Txn, UnknownAction
 from indextables.sql import commands as c
 from indextables.sql.outputs import OUTPUTS
+
+HOUR = 3_600_000
 
 
 @pytest.fixture
@@ -42,6 +46,51 @@ def test_history_is_newest_first(table):
     assert rows[0]["is_blind_append"] is True
     assert rows[0]["timestamp"] > rows[2]["timestamp"]
     assert [row["version"] for row in run_describe_history(table.open(), 1)] == [2]
+
+
+def test_log_names_our_own_actions(table):
+    index = IndexFile({"day": "2024-01-01"}, 3, "index/index-0-1", 7, 5)
+    table.commit(index, Txn("stream", 4), UnknownAction("mystery", {"x": 1}))
+    rows = run_describe_transaction_log(table.open(), include_all=True)
+    shown = {row["action_type"]: row for row in rows}
+    assert shown["indexFile"]["path"] == "index/index-0-1"
+    assert json.loads(shown["indexFile"]["details"]) == {"type": "HASH", "bucket": 3}
+    assert json.loads(shown["txn"]["details"])["appId"] == "stream"
+    assert json.loads(shown["unknown"]["details"]) == {"mystery": {"x": 1}}
+    assert json.loads(shown["commitInfo"]["details"])["operation"] == "APPEND"
+    assert json.loads(shown["add"]["details"])["deletionVector"]["cardinality"] == 2
+    table.open().log.checkpoint()
+    kinds = {
+        row["action_type"] for row in run_describe_transaction_log(table.open(), include_all=False)
+    }
+    assert kinds == {"protocol", "metadata", "add", "indexFile", "txn", "unknown"}
+
+
+def test_state_tells_the_truth(make):
+    made = make((), {f"{PREFIX}state.entriesPerManifest": "1"})
+    log = made.open().log
+    log.checkpoint()
+    row = run_describe_state(made.open())[0]
+    assert (row["format"], row["version"], row["status"]) == ("avro-state", 0, "OK")
+    made.commit(*(made.put(f"f{n}", 10) for n in range(30)))
+    made.open().log.checkpoint(compact="test")
+    row = run_describe_state(made.open())[0]
+    assert (row["num_manifests"], row["needs_compaction"]) == (30, False)
+    later = made.open().now_ms() + HOUR
+    gone, live = (SkipFile(p, 1, "r", "merge", later) for p in ("gone", made.paths()[0]))
+    made.commit(gone, live)
+    assert run_describe_state(made.open())[0]["status"] == "OK, 1 splits left alone by merges"
+
+
+def test_state_follows_the_format_that_was_written_last(make):
+    made = make((), {f"{PREFIX}state.entriesPerManifest": "1"})
+    made.commit(made.put("a", 10), made.put("b", 10))
+    for form, shown in (("avro", "avro-state"), ("json", "json-multipart"), ("avro", "avro-state")):
+        made.door.session[f"{PREFIX}state.format"] = form
+        made.door.logs_held.clear()
+        answer = run_checkpoint(made.open(), compact=False)[0]
+        assert answer["is_multi_part"] == (form == "json")
+        assert run_describe_state(made.open())[0]["format"] == shown
 
 
 def test_log_shows_every_action(table):
