@@ -46,7 +46,8 @@ object RowDelta {
   def schema(row: StructType): StructType = StructType(id ++ row.map(_.copy(nullable = true)))
 }
 
-class RowDeltaWrite(schema: StructType, request: ObjectNode, begun: Reply) extends DeltaWrite with Arrangement {
+class RowDeltaWrite(schema: StructType, given: ObjectNode, begun: Reply) extends DeltaWrite with Arrangement {
+  private val request = Requests.named(given, begun)
   override protected def layout: ObjectNode = begun.json
   override def description(): String = Names.Format
   override def toBatch: DeltaBatchWrite = new DeltaBatchWrite {

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.indextables
 
-import java.io.{DataInputStream, DataOutputStream}
+import java.io.{DataInputStream, DataOutputStream, IOException, InterruptedIOException}
+import java.nio.channels.ClosedByInterruptException
 
 import scala.jdk.CollectionConverters._
 
@@ -51,7 +52,7 @@ object Rpc {
   def call(operation: String, body: ObjectNode, context: ObjectNode): Reply = {
     KeepAlive.touch()
     val request = body.deepCopy().put("protocol", Protocol).setAll[ObjectNode](context)
-    val reply = send(operation, request.toString)
+    val reply = send(operation, request)
     Option(reply.json.get("error")).foreach(e => throw failure(e))
     reply
   }
@@ -64,13 +65,45 @@ object Rpc {
     node.put("base", Locations.base())
   }
 
-  /** What changes nothing may be asked again, so it takes a line while there is one; all else takes Spark's way. */
-  private def send(operation: String, body: String): Reply = {
-    val call = new Call(operation, body)
-    if (reading(operation)) lines.call(operation, body).getOrElse(call.persistently()) else call.runInPython()
+  /**
+   * What changes nothing may be asked again when its process was lost; the reads of a query take a line while
+   * there is one. A commit carries its name, so that a second process can tell whether the first has written
+   * it. Of any other change nobody knows what became of it: Python says so.
+   */
+  private def send(operation: String, request: ObjectNode): Reply = {
+    def call() = new Call(operation, request.toString)
+    if (reading(operation)) lines.call(operation, request.toString).getOrElse(call().persistently())
+    else if (repeatable(operation)) call().persistently()
+    else {
+      new Call("ping", s"""{"protocol":$Protocol}""").persistently()
+      try call().runInPython() catch {
+        case Lost(cause) => if (operation == "commit") again(request) else lost(operation, request, cause)
+      }
+    }
   }
   private val reading = Set("ping", "load", "require", "push", "offer", "plan", "run", "column_statistics",
     "partitions", "echo")
+  private val repeatable = Set("prepare_write", "begin_write", "abort", "can_delete", "command_schema", "lost",
+    "stream_start", "stream_latest", "stream_plan")
+
+  private def again(request: ObjectNode): Reply =
+    try new Call("commit", request.put("tried", true).toString).runInPython() catch {
+      case Lost(cause) => lost("commit", request, cause)
+    }
+
+  private def lost(operation: String, request: ObjectNode, cause: Throwable): Reply = {
+    val reply = new Call("lost", request.put("operation", operation).toString).persistently()
+    throw failure(reply.json.get("error"), Some(cause))
+  }
+
+  /** A call that ended without an answer, though nobody wanted it to end. */
+  private object Lost {
+    def unapply(e: Throwable): Option[Throwable] = e match {
+      case _: InterruptedIOException | _: ClosedByInterruptException => None
+      case _: IOException | _: SparkException => Some(e)
+      case _ => None
+    }
+  }
 
   private val lines = new Lines(() => {
     val body = json().put("protocol", Protocol).setAll[ObjectNode](context(local = true))
@@ -83,10 +116,10 @@ object Rpc {
     node
   }
 
-  private def failure(e: JsonNode): IndexTablesException = {
+  private def failure(e: JsonNode, cause: Option[Throwable] = None): IndexTablesException = {
     val hint = e.path("hint").asText("")
     new IndexTablesException(
-      s"[${e.get("code").asText}] ${e.get("message").asText}" + (if (hint.isEmpty) "" else s"; hint: $hint"))
+      s"[${e.get("code").asText}] ${e.get("message").asText}" + (if (hint.isEmpty) "" else s"; hint: $hint"), cause)
   }
 
   /** Keys Python may need: its own, and what decides how Spark computes. */
@@ -135,7 +168,7 @@ object Rpc {
     override val workerModule = "pyspark_indextables.planner"
 
     /** Spark may still hold a process that was killed since its last use, and notices only now. */
-    def persistently(): Reply = try runInPython() catch { case _: SparkException => runInPython() }
+    def persistently(): Reply = try runInPython() catch { case Lost(_) => runInPython() }
 
     override protected def writeToPython(out: DataOutputStream, pickler: Pickler): Unit = {
       PythonWorkerUtils.writeUTF(operation, out)

@@ -83,6 +83,10 @@ object Requests {
     request.set[ObjectNode]("wire", Encoder.typeOf(Compat.wire(schema)))
     request
   }
+
+  /** The request of the commit, with the name it got when the write began. */
+  def named(request: ObjectNode, begun: Reply): ObjectNode =
+    request.deepCopy().set[ObjectNode]("attempt", begun.json.get("attempt"))
 }
 
 /** How rows must arrive at the writers, as Python wants it. */
@@ -99,7 +103,8 @@ trait Arrangement extends Write with RequiresDistributionAndOrdering {
     columns("sort_by").map(c => Expressions.sort(c, SortDirection.ASCENDING))
 }
 
-class IndexWrite(schema: StructType, request: ObjectNode, begun: Reply) extends Arrangement {
+class IndexWrite(schema: StructType, given: ObjectNode, begun: Reply) extends Arrangement {
+  private val request = Requests.named(given, begun)
   override protected def layout: ObjectNode = begun.json
   override def description(): String = Names.Format
   override def toString: String = Names.Format

@@ -181,8 +181,9 @@ CODES: dict[str, Code] = {
     ),
     "COMMIT_UNKNOWN": Code(
         CommitUnknownError,
-        "the store did not say whether version {version} of `{path}` was written",
-        "look at the history of the table before doing it again",
+        "it is not known whether {operation} on `{path}` took effect: {detail}",
+        "wait a minute, then look at DESCRIBE INDEXTABLES HISTORY: run it again only if it is not "
+        "there; no file was deleted, PURGE INDEXTABLE removes what is not needed",
         "08007",
     ),
     "COMPANION_REQUIRED": Code(

@@ -7,11 +7,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 # what to do with a request: pass it on; refuse it for now; break the connection before or after
 # the server has done the work
 PASS, SLOW_DOWN, CUT_BEFORE, CUT_AFTER, DENY = "pass", "slow", "cut before", "cut after", "deny"
+# keep the request until `deliver`, and answer nobody; do the work twice and give the second answer
+HOLD, TWICE = "hold", "twice"
 _ERROR = b"<?xml version='1.0'?><Error><Code>%s</Code><Message>planted</Message></Error>"
 
 
@@ -30,6 +33,7 @@ class Proxy:
         self.rule: Callable[[Request], str] = lambda _: PASS
         self.delay_seconds = 0.0
         self.at_once = self.most_at_once = 0
+        self.held: list[Callable[[], object]] = []
         self._lock = threading.Lock()
         self.port = port
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -56,6 +60,11 @@ class Proxy:
         with self._lock:
             self.at_once -= 1
 
+    def deliver(self) -> None:
+        """The requests that were held arrive."""
+        while self.held:
+            self.held.pop()()
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -78,24 +87,22 @@ class _Handler(BaseHTTPRequestHandler):
             status, code = (503, b"SlowDown") if action == SLOW_DOWN else (403, b"AccessDenied")
             self.answer(status, [], _ERROR % code)
             return
-        if action != CUT_BEFORE:
+        if action == HOLD:
+            proxy.held.append(
+                partial(_ask, proxy.port, self.command, self.path, self.headers, body)
+            )
+        elif action != CUT_BEFORE:
             status, headers, content = self.ask(proxy.port, body)
-        if action in (CUT_BEFORE, CUT_AFTER):
+            if action == TWICE:
+                status, headers, content = self.ask(proxy.port, body)
+        if action in (CUT_BEFORE, CUT_AFTER, HOLD):
             self.close_connection = True
             self.connection.close()
             return
         self.answer(status, headers, content)
 
     def ask(self, port, body):
-        upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
-        for name, value in self.headers.items():
-            upstream.putheader(name, value)
-        upstream.endheaders(body)
-        answer = upstream.getresponse()
-        content = answer.read()
-        upstream.close()
-        return answer.status, answer.getheaders(), content
+        return _ask(port, self.command, self.path, self.headers, body)
 
     def answer(self, status, headers, content):
         self.send_response_only(status)
@@ -110,6 +117,18 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = forward  # noqa: N815
+
+
+def _ask(port, command, path, headers, body):
+    upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    upstream.putrequest(command, path, skip_host=True, skip_accept_encoding=True)
+    for name, value in headers.items():
+        upstream.putheader(name, value)
+    upstream.endheaders(body)
+    answer = upstream.getresponse()
+    content = answer.read()
+    upstream.close()
+    return answer.status, answer.getheaders(), content
 
 
 def times(count: int, action: str, method: str = "", part: str = "") -> Callable[[Request], str]:

@@ -7,8 +7,11 @@
                                                     └── carries our id ───────────> done
 
 A lost answer is resolved by reading the version back and comparing the commit's id, never by
-deleting. As long as the version is free, the same commit is put there again: whichever of the two
+deleting. As long as the version is free, the same bytes are put there again: whichever of the two
 arrives is ours. Only a version that holds somebody else's commit makes us go on to the next.
+
+After a version was sent, every failure is COMMIT_UNKNOWN until somebody else's commit is found at
+that version: the request may still arrive, so nothing that it names may be deleted.
 """
 
 from __future__ import annotations
@@ -30,12 +33,12 @@ from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Committed, Transaction
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """What became of a put: ours, somebody else's, or (with a cause) nobody knows."""
+@dataclass
+class _Sent:
+    """The version a commit was sent to, until another commit is known to be there."""
 
-    won: bool = False
-    unsure: IndexTablesError | None = None
+    version: int | None = None
+    cause: IndexTablesError | None = None
 
 
 class Committer:
@@ -54,50 +57,90 @@ class Committer:
 
     def create(self, mine: Transaction) -> Committed:
         """Commit version 0; TABLE_EXISTS when somebody was there before."""
+        return self._resolved(mine, partial(self._create, mine))
+
+    def commit(self, mine: Transaction, newest: Snapshot) -> Committed:
+        """Commit after the newest version, whichever that is when the store accepts it."""
+        return self._resolved(mine, partial(self._commit, mine, newest))
+
+    def _resolved(self, mine: Transaction, run: Callable[[_Sent], Committed]) -> Committed:
+        """Run a commit; a failure that leaves its outcome open is told as such."""
+        sent = _Sent()
+        try:
+            return run(sent)
+        except IndexTablesError as failure:
+            if sent.version is None:
+                raise
+            detail = f"the store did not say whether version {sent.version} was written"
+            raise self._unknown(mine, detail) from sent.cause or failure
+
+    def _unknown(self, mine: Transaction, detail: str) -> IndexTablesError:
+        path, operation = self._reader.store.url, str(mine.operation)
+        return error("COMMIT_UNKNOWN", path=path, operation=operation, detail=detail)
+
+    def _create(self, mine: Transaction, sent: _Sent) -> Committed:
         path = self._reader.store.url
         if self._reader.listing().latest is not None:
             raise error("TABLE_EXISTS", path=path)
         commit = compose(mine, None, self._clock.now_ms())
-        outcome = _Outcome()
+        data = self._encode(commit)
         for attempt in range(self._attempts):
-            outcome = self._put(commit, mine.id)
-            if outcome.won:
+            if self._put(commit, data, sent):
                 change = replay(Change(), [commit])
                 return Committed(0, self._reader.snapshot_of(commit, change))
-            if outcome.unsure is None:
+            if sent.version is None:
                 raise error("TABLE_EXISTS", path=path)
             self._pause(attempt)
-        raise error("COMMIT_UNKNOWN", path=path, version=0) from outcome.unsure
+        raise error("COMMIT_CONTENTION", path=path, attempts=self._attempts)
 
-    def commit(self, mine: Transaction, newest: Snapshot) -> Committed:
-        """Commit after the newest version, whichever that is when the store accepts it."""
+    def _commit(self, mine: Transaction, newest: Snapshot, sent: _Sent) -> Committed:
+        earlier = self._earlier_try(mine, newest)
+        if earlier is not None:
+            return Committed(earlier, newest)
         if _is_replayed(mine, newest):
             return Committed(newest.version, newest, skipped=True)
         schema_changed = self._check_since(mine, newest)
-        outcome = _Outcome()
+        commit = self._composed(mine, newest, schema_changed=schema_changed)
+        data = self._encode(commit)
         for attempt in range(self._attempts):
-            if _is_replayed(mine, newest):
-                return Committed(newest.version, newest, skipped=True)
-            commit = compose(mine, newest, self._clock.now_ms())
-            if mine.rebuild is not None and schema_changed:
-                made_for = self._at(mine.read_version).metadata
-                conflicts.check_rebuilt(mine, made_for, newest.metadata, commit)
-            outcome = self._put(commit, mine.id)
-            if outcome.won:
+            if self._put(commit, data, sent):
                 return Committed(commit.version, self._reader.advance(newest, [commit]))
             self._pause(attempt)
-            winners = self._winners(newest, outcome)
-            before, newest = newest, self._reader.advance(newest, winners) if winners else newest
+            winners = self._winners(newest)
+            if not winners:
+                continue  # the version is still free: the same commit is put there again
+            before, newest = newest, self._reader.advance(newest, winners)
             own = next((w for w in winners if w.info and w.info.id == mine.id), None)
             if own is not None:
                 return Committed(own.version, newest)
+            sent.version = None
             schema_changed = schema_changed or _change_metadata(winners)
             if mine.rebuild is None:
                 conflicts.check(mine, partial(getattr, before, "metadata"), winners)
-        if outcome.unsure is not None:
-            at = newest.version + 1
-            raise error("COMMIT_UNKNOWN", path=newest.path, version=at) from outcome.unsure
+            if _is_replayed(mine, newest):
+                return Committed(newest.version, newest, skipped=True)
+            commit = self._composed(mine, newest, schema_changed=schema_changed)
+            data = self._encode(commit)
         raise error("COMMIT_CONTENTION", path=newest.path, attempts=self._attempts)
+
+    def _composed(self, mine: Transaction, newest: Snapshot, *, schema_changed: bool) -> Commit:
+        commit = compose(mine, newest, self._clock.now_ms())
+        if mine.rebuild is not None and schema_changed:
+            made_for = self._at(mine.read_version).metadata
+            conflicts.check_rebuilt(mine, made_for, newest.metadata, commit)
+        return commit
+
+    def _earlier_try(self, mine: Transaction, newest: Snapshot) -> int | None:
+        """The version that an earlier try of the same transaction has written, if any."""
+        if mine.tried_after is None:
+            return None
+        try:
+            since = self._reader.commits(mine.tried_after + 1, newest.version)
+        except StorageError as cause:
+            detail = f"the commits after version {mine.tried_after} cannot be read"
+            raise self._unknown(mine, detail) from cause
+        own = (commit.version for commit in since if commit.info and commit.info.id == mine.id)
+        return next(own, None)
 
     def _check_since(self, mine: Transaction, newest: Snapshot) -> bool:
         """Check against what was committed since reading; whether that changed metadata."""
@@ -117,41 +160,47 @@ class Committer:
             conflicts.check(mine, lambda: self._at(mine.read_version).metadata, winners)
         return _change_metadata(winners)
 
-    def _winners(self, newest: Snapshot, outcome: _Outcome) -> list[Commit]:
+    def _winners(self, newest: Snapshot) -> list[Commit]:
         """The commits after a snapshot, found by asking for each: a listing may be stale."""
         found: list[Commit] = []
-        try:
-            while (commit := self._reader.commit(newest.version + 1 + len(found))) is not None:
-                found.append(commit)
-        except StorageError:
-            if outcome.unsure is None:
-                raise
-            at = newest.version + 1
-            raise error("COMMIT_UNKNOWN", path=newest.path, version=at) from outcome.unsure
+        while (commit := self._reader.commit(newest.version + 1 + len(found))) is not None:
+            found.append(commit)
         return found
 
-    def _put(self, commit: Commit, own_id: str) -> _Outcome:
-        """Try to write a version; whoever's it is then, is decided by the id in it."""
+    def _encode(self, commit: Commit) -> bytes:
         info = commit.info
         assert info is not None
         text = codec.encode_version(info, [a for a in commit.actions if a is not info])
-        data = compression.deflate(text) if self._gzip else text
-        unsure: StorageError | None = None
+        return compression.deflate(text) if self._gzip else text
+
+    def _put(self, commit: Commit, data: bytes, sent: _Sent) -> bool:
+        """Try to write a version; whether it is known to be there.
+
+        Whose the version is, is decided by the id in it. `sent` stays open while nobody knows.
+        """
+        assert commit.info is not None
+        was_open = sent.version is not None
+        sent.version = commit.version
         try:
             if self._reader.store.put(names.version_file(commit.version), data, if_absent=True):
-                return _Outcome(won=True)
+                return True
         except StorageError as cause:
             if cause.context.get("refused"):
+                if not was_open:
+                    sent.version = None
                 raise
-            unsure = cause
+            sent.cause = cause
         try:
             there = self._reader.commit(commit.version)
         except StorageError as cause:
-            return _Outcome(unsure=unsure or cause)
+            sent.cause = sent.cause or cause
+            return False
         if there is None:
-            missing = error("FILE_MISSING", path=names.version_file(commit.version))
-            return _Outcome(unsure=unsure or missing)
-        return _Outcome(won=there.info is not None and there.info.id == own_id)
+            return False
+        if there.info is not None and there.info.id == commit.info.id:
+            return True
+        sent.version = None
+        return False
 
     def _pause(self, attempt: int) -> None:
         jitter = self._clock.jitter()

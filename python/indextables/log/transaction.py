@@ -60,6 +60,23 @@ class Transaction:
     # more members of commitInfo, for readers that know them; asked for after `rebuild`
     notes: Callable[[], Mapping[str, Any]] = dict
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    # an earlier try of the same id may have written a version after this one
+    tried_after: int | None = None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The name of a commit that is tried again when the process that ran it was lost.
+
+    `tried_after`: an earlier try may have written a version after this one.
+    """
+
+    id: str
+    tried_after: int | None = None
+
+    def named(self) -> dict[str, Any]:
+        """The members of a transaction that tell it from others."""
+        return {"id": self.id, "tried_after": self.tried_after}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from indextables.rows.change_rows import joined, put_vectors, without_rows
 from indextables.rows.key_rows import KeyRows
 from indextables.rows.rebase import rebase_rows
 from indextables.rows.upsert import upsert
-from indextables.save.splits import features_of
+from indextables.save.splits import discard_staged, discarded_if_refused, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.log import Committed, Log, Snapshot
     from indextables.log.actions import Action
-    from indextables.log.transaction import Rebuild
+    from indextables.log.transaction import Attempt, Rebuild
     from indextables.save.splits import WriteSpec, WrittenSplit
 
 
@@ -39,6 +39,8 @@ class RowChange:
     # of those, by old or new split: rows whose old state goes and whose new state comes; unless
     # it is the whole change, as in an update
     updated: Mapping[str, BitMap] = field(default_factory=dict)
+    # which commit this is, for a door that may have to try it again
+    attempt: Attempt | None = None
 
 
 def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings) -> Committed:
@@ -78,8 +80,12 @@ def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings
             "deletedRows": sum(len(bitmap) for bitmap in change.deleted.values()),
             "rows": sum(split.num_records for split in change.splits),
         },
+        **({} if change.attempt is None else change.attempt.named()),
     )
-    return log.commit(_transaction)
+    with discarded_if_refused(log.store, change.splits):
+        done = log.commit(_transaction)
+    discard_staged(log.store, change.splits)
+    return done
 
 
 def _features(change: RowChange) -> frozenset[str]:

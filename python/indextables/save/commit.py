@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
 from indextables.config import write as keys
-from indextables.errors import ConflictError, StorageError, error
-from indextables.index.hash_files import forget_hashes
+from indextables.errors import ConflictError, error
 from indextables.log.actions import IndexFile, Metadata, RemoveFile, Txn
 from indextables.log.protocol import PRIMARY_KEY
 from indextables.log.snapshot import without_paths
@@ -24,7 +22,14 @@ from indextables.rows.change_rows import without_rows
 from indextables.rows.commit_rows import note_updates, once_per_version
 from indextables.rows.key_rows import KeyRows
 from indextables.rows.upsert import upsert
-from indextables.save.splits import WriteSpec, WrittenSplit, features_of
+from indextables.save.splits import (
+    WriteSpec,
+    WrittenSplit,
+    discard_splits,
+    discard_staged,
+    discarded_if_refused,
+    features_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,13 +39,11 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.log import Committed, Log, Snapshot
     from indextables.log.actions import Action
+    from indextables.log.transaction import Attempt
     from indextables.save.condition import Condition
 
 # how often an overwrite by condition looks again when others commit in between
 _ATTEMPTS = 10
-
-
-_log = logging.getLogger("indextables.write")
 
 
 @dataclass(frozen=True)
@@ -141,10 +144,23 @@ class Save:
     txn: Txn | None = None
     # how the splits were written: of a table with a primary key
     keyed: WriteSpec | None = None
+    # which commit this is, for a door that may have to try it again
+    attempt: Attempt | None = None
 
 
 def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
     """Make a save visible: one version, or two when the table has to be made first."""
+    with discarded_if_refused(log.store, save.splits):
+        done = _commit(log, save, table)
+    if done.skipped:
+        # a batch that was committed before wrote its rows again for nothing
+        discard_splits(log.store, save.splits)
+    elif save.keyed is not None:
+        discard_staged(log.store, save.splits)
+    return done
+
+
+def _commit(log: Log, save: Save, table: Snapshot | None) -> Committed:
     features = _features(save)
     if table is None:
         configuration = {
@@ -161,6 +177,7 @@ def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
         "features": features,
         "metrics": {"rows": rows, "splits": len(adds), "bytes": sum(s.size for s in save.splits)},
         "user_metadata": save.settings.get(keys.USER_METADATA),
+        **(save.attempt.named() if save.attempt is not None else {}),
     }
     if save.keyed is not None:
         return _commit_keyed(log, save, save.keyed, table, common)
@@ -220,7 +237,7 @@ def _commit_keyed(
         return (*_new_metadata(newest, save), *removes, *made.actions, *forgotten)
 
     operation = Operation.UPSERT if save.overwrite == "none" else _operation(save)
-    done = log.commit(
+    return log.commit(
         Transaction(
             operation,
             table.version,
@@ -229,18 +246,6 @@ def _commit_keyed(
             **common,
         )
     )
-    discard_staged(log, save.splits)
-    return done
-
-
-def discard_staged(log: Log, splits: Iterable[WrittenSplit]) -> None:
-    """Delete the files of hashes that tasks left for the commit; PURGE finds what stays."""
-    staged = [split.hashes for split in splits if split.hashes is not None]
-    forget_hashes(log.store, staged)
-    try:
-        log.store.delete(staged)
-    except StorageError as failure:
-        _log.warning("could not delete %d files of hashes: %s", len(staged), failure)
 
 
 def _replace_rows(

@@ -7,6 +7,7 @@ import json
 import logging
 import time
 import uuid
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -18,7 +19,8 @@ from pyroaring import BitMap
 from indextables.config import indexing
 from indextables.config import write as keys
 from indextables.engine.writer import SplitInfo, SplitWriter
-from indextables.errors import IndexTablesError
+from indextables.errors import CommitUnknownError, IndexTablesError, StorageError
+from indextables.index.hash_files import forget_hashes
 from indextables.log.actions import AddFile
 from indextables.log.partitions import split_path
 from indextables.log.protocol import LEAN_SPLITS
@@ -170,7 +172,35 @@ def discard_splits(store: Store, splits: Sequence[WrittenSplit]) -> None:
     try:
         store.delete(paths)
     except IndexTablesError:
-        _log.warning("%d splits of a failed write are left to PURGE", len(splits))
+        _log.warning(
+            "%d splits of a failed write to `%s` are left to PURGE", len(splits), store.url
+        )
+
+
+def discard_staged(store: Store, splits: Iterable[WrittenSplit]) -> None:
+    """Delete the files of hashes that tasks left for the commit; PURGE finds what stays."""
+    staged = [split.hashes for split in splits if split.hashes is not None]
+    forget_hashes(store, staged)
+    try:
+        store.delete(staged)
+    except StorageError as failure:
+        _log.warning("could not delete %d files of hashes: %s", len(staged), failure)
+
+
+@contextmanager
+def discarded_if_refused(store: Store, splits: Sequence[WrittenSplit]) -> Iterator[None]:
+    """Delete the splits of a commit that was refused: no version can name them, now or later.
+
+    After any other failure they stay, for PURGE: a version that was sent may still arrive, and a
+    store that says no may have been asked twice.
+    """
+    try:
+        yield
+    except (CommitUnknownError, StorageError):
+        raise
+    except IndexTablesError:
+        discard_splits(store, splits)
+        raise
 
 
 def open_sink(spec: WriteSpec) -> SplitSink:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from indextables.config.settings import resolve
-from indextables.errors import CommitUnknownError, IndexTablesError, TableNotFoundError
+from indextables.errors import TableNotFoundError
 from indextables.model.arrow import schema_from_arrow
 from indextables.read.table import OpenTable
 from indextables.save.commit import Save, SavePlan, commit_save, plan_save
 from indextables.save.condition import Condition
 from indextables.save.spec import spec_of_write
-from indextables.save.splits import discard_splits, sorted_by_partition, write_batches
+from indextables.save.splits import sorted_by_partition, write_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -59,13 +59,7 @@ def run_write_table(
     save = Save(
         overwrite, plan.schema, columns, spec.fields, splits, settings, {}, condition, keyed=keyed
     )
-    try:
-        return commit_save(log, save, table)
-    except CommitUnknownError:
-        raise  # the splits may be in the table
-    except IndexTablesError:
-        discard_splits(log.store, splits)
-        raise
+    return commit_save(log, save, table)
 
 
 def _existing(log: Log) -> Snapshot | None:

@@ -45,6 +45,7 @@ _PLACES = {
     "begin_write": "write:begin",
     "commit": "write:commit",
     "abort": "write:abort",
+    "lost": "write:lost",
     "can_delete": "rows:can_delete",
     "delete": "rows:delete",
     "stream_start": "stream:start",

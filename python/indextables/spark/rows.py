@@ -13,12 +13,12 @@ from indextables.read.scan import find_rows
 from indextables.read.spec import ROW_ID
 from indextables.rows.change_rows import OPERATIONS, joined
 from indextables.rows.commit_rows import RowChange, commit_rows
-from indextables.save.commit import discard_staged
 from indextables.spark.filtering import predicates_of
 from indextables.spark.plans import planned
 from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
+    from indextables.log.transaction import Attempt
     from indextables.read.scan import Scan
     from indextables.read.table import OpenTable
     from indextables.save.splits import WriteSpec, WrittenSplit
@@ -49,7 +49,9 @@ def _scan(request: Request, table: OpenTable) -> Scan:
     return planned(table, wanted)
 
 
-def commit(request: Request, splits: list[WrittenSplit], write: WriteSpec) -> dict[str, Any]:
+def commit(
+    request: Request, splits: list[WrittenSplit], write: WriteSpec, attempt: Attempt | None
+) -> dict[str, Any]:
     """Commit what the tasks of a row-level command found and wrote."""
     table = open_table(request)
     reports = [message for message in request.body["messages"] if message]
@@ -63,9 +65,8 @@ def commit(request: Request, splits: list[WrittenSplit], write: WriteSpec) -> di
     command = request.body["command"]
     # in an update every row is one that changed: nothing to tell apart
     apart = updated if command == "MERGE" else {}
-    change = RowChange(OPERATIONS[command], deleted, splits, write, apart)
+    change = RowChange(OPERATIONS[command], deleted, splits, write, apart, attempt)
     done = commit_rows(table.log, change, table.snapshot, table.settings)
-    discard_staged(table.log, splits)
     return {"version": done.version}
 
 

@@ -158,11 +158,11 @@ class PlainWriter(DataSourceArrowWriter):
         write.commit(self._finished(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Remove what the tasks wrote."""
+        """Remove what the tasks wrote, unless a commit was tried."""
         from indextables.spark import write
 
         write.abort(self._finished(messages))
 
     def _finished(self, messages: list[WriterCommitMessage | None]) -> Request:
-        reports = [m.report for m in messages if isinstance(m, _Message)]
+        reports = [m.report if isinstance(m, _Message) else None for m in messages]
         return _request(self.options, **self.body, messages=reports)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from indextables.commands.after_write import maintain_after_write
 from indextables.config import write as keys
-from indextables.errors import StorageError, error
+from indextables.errors import error
 from indextables.log.actions import Txn
+from indextables.log.transaction import Attempt
 from indextables.model.types import Struct
 from indextables.plan.layout import plan_layout
 from indextables.read.table import OpenTable
 from indextables.save.commit import Save, commit_save, plan_save
 from indextables.save.condition import Condition
 from indextables.save.spec import spec_of_write
-from indextables.save.splits import WriteSpec, WrittenSplit
+from indextables.save.splits import WriteSpec, WrittenSplit, discard_splits
 from indextables.spark import rows
 from indextables.spark.filtering import predicates_of
 from indextables.spark.request import Request
@@ -64,13 +66,15 @@ def begin(request: Request) -> Answer:
         spec.schema, () if command == "DELETE" else spec.partition_columns, spec.settings,
         whole_rows=command is None,
     )  # fmt: skip
-    return asdict(layout), [pickled_writer(spec, rows=command is not None)]
+    attempt = {"id": str(uuid.uuid4()), "after": -1 if table is None else table.snapshot.version}
+    answer = {**asdict(layout), "attempt": attempt}
+    return answer, [pickled_writer(spec, rows=command is not None)]
 
 
 def commit(request: Request) -> dict[str, Any]:
     """Make what the tasks wrote part of the table."""
     if "command" in request.body:
-        return rows.commit(request, _written(request), spec_of(request))
+        return rows.commit(request, _written(request), spec_of(request), _attempt(request))
     table = find_table(request)
     spec = _spec(request, table)
     save = Save(
@@ -84,12 +88,12 @@ def commit(request: Request) -> dict[str, Any]:
         condition=_condition(request, table),
         txn=_txn(request),
         keyed=spec if spec.key is not None else None,
+        attempt=_attempt(request),
     )
     log = log_of(request)
     done = commit_save(log, save, None if table is None else table.snapshot)
     if done.skipped:
-        # a batch that was committed before wrote its rows again for nothing
-        return {"version": done.version, **abort(request)}
+        return {"version": done.version}
     settings = request.settings_for(done.snapshot.metadata.configuration)
     written = OpenTable(log, done.snapshot, settings)
     context = LocalContext({**request.session, **request.options}, qualified=True)
@@ -103,19 +107,26 @@ def replace_table(request: Request) -> dict[str, Any]:
 
 
 def abort(request: Request) -> dict[str, Any]:
-    """Remove what the tasks of a failed write left behind, unless it was committed after all."""
+    """Remove what the tasks of a failed write left behind, unless a commit was tried.
+
+    Spark commits when every task has reported. From then on a version may name the splits, whether
+    or not anybody heard of it: the commit itself removes what it surely does not need.
+    """
+    if all(request.body["messages"]):
+        return {"removed": 0}
     splits = _written(request)
-    written = {split.path for split in splits}
-    table = find_table(request)
-    if table is not None:
-        written -= set(table.snapshot.files().column("path").to_pylist())
-    written |= {split.hashes for split in splits if split.hashes is not None}
-    if written:
-        try:
-            log_of(request).store.delete(sorted(written))
-        except StorageError:
-            return {"removed": 0}  # PURGE finds them; the failure that led here matters more
-    return {"removed": len(written)}
+    discard_splits(log_of(request).store, splits)
+    return {"removed": len(splits)}
+
+
+def lost(request: Request) -> dict[str, Any]:
+    """Say that nobody knows what became of a call, because the process that ran it has ended."""
+    raise error(
+        "COMMIT_UNKNOWN",
+        operation=request.body.get("text") or request.body["operation"],
+        path=request.find_path() or "the table",
+        detail="the planner process ended before it answered",
+    )
 
 
 def plain_body(request: Request, columns: dict[str, Any], *, overwrite: bool) -> dict[str, Any]:
@@ -166,6 +177,16 @@ def _condition(request: Request, table: OpenTable | None) -> Condition | None:
     if request.body.get("overwrite") != "where" or table is None:
         return None
     return Condition.of(table, predicates_of(request), request.time_zone)
+
+
+def _attempt(request: Request) -> Attempt | None:
+    """Which commit this is: a call whose planner was lost comes again, marked as tried."""
+    given = request.body.get("attempt")
+    if given is None:
+        return None
+    epoch = request.body.get("epoch")
+    name = given["id"] if epoch is None else str(uuid.uuid5(uuid.UUID(given["id"]), str(epoch)))
+    return Attempt(name, given["after"] if request.body.get("tried") else None)
 
 
 def _txn(request: Request) -> Txn | None:

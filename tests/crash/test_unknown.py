@@ -1,0 +1,98 @@
+"""A commit whose outcome nobody knows: nothing is lost, nothing is doubled, for every verb.
+
+The worst case: the store takes the put of a version but its answer never comes, the verb gives up,
+and then the version is there. What it names must be there too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+import pytest
+from tests.crash import faulty, verbs
+from tests.crash.faulty import KINDS, LATE, NEVER, NO_ANSWER, TWICE, FaultyDisk
+from tests.crash.verbs import ALL, check_whole, expected, prepared
+
+from indextables.errors import CommitUnknownError, TableNotFoundError
+
+
+def rows_or_none(place: verbs.Place) -> list[verbs.Row] | None:
+    try:
+        return place.rows()
+    except TableNotFoundError:
+        return None
+
+
+def attempt(verb: str, place: verbs.Place, disk: FaultyDisk) -> bool:
+    """Run a verb over a failing disk; whether it says that it is done."""
+    with pytest.MonkeyPatch.context() as patch:
+        disk.install(patch)
+        try:
+            verbs.run(verb, place)
+        except CommitUnknownError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("verb", ALL)
+def test_a_verb_is_done_once_when_its_first_put_fails(tmp_path, verb, kind):
+    wanted = expected(verb)
+    place = prepared(verb, str(tmp_path))
+    disk = FaultyDisk(faulty.first(1, kind))
+    assert attempt(verb, place, disk)
+    assert disk.hit == 1
+    disk.deliver()
+    assert place.rows() == wanted
+    check_whole(place)
+
+
+@pytest.mark.parametrize("kind", [NEVER, NO_ANSWER, LATE, TWICE])
+@pytest.mark.parametrize("verb", ALL)
+def test_the_table_is_whole_when_every_put_fails(tmp_path, verb, kind):
+    wanted = expected(verb)
+    place = prepared(verb, str(tmp_path))
+    before = rows_or_none(place) if verb != "repair" else None
+    disk = FaultyDisk(faulty.always(kind))
+    done = attempt(verb, place, disk)
+    assert done == (kind in (NO_ANSWER, TWICE))
+    disk.deliver()
+    found = rows_or_none(place)
+    # a table that was made in a version of its own may stand empty
+    assert found in ([wanted] if done else [wanted, before, []])
+    if kind == LATE and verb not in (*verbs.FIRST_VERBS, "repair"):
+        assert found == wanted, "what arrived late has lost its files"
+    if found is not None:
+        check_whole(place)
+
+
+def run_seed(verb: str, root: str, seed: int, wanted: list[verbs.Row]) -> None:
+    rng = random.Random(f"{verb}{seed}")
+    place = prepared(verb, root)
+    before = rows_or_none(place) if verb != "repair" else None
+    disk = FaultyDisk(faulty.drawn(rng))
+    done = attempt(verb, place, disk)
+    disk.deliver(rng)
+    found = rows_or_none(place)
+    assert found in ([wanted] if done else [wanted, before, []])
+    if found is not None:
+        check_whole(place)
+        with contextlib.suppress(CommitUnknownError):
+            place.save("append", verbs.rows(5000, 3))
+        assert len(place.rows()) == len(found) + 3
+
+
+@pytest.mark.parametrize("verb", ALL)
+def test_nothing_is_lost_or_doubled_when_any_put_may_fail(tmp_path, verb):
+    wanted = expected(verb)
+    for seed in range(3):
+        run_seed(verb, str(tmp_path), seed, wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ALL)
+def test_nothing_is_lost_or_doubled_when_any_put_may_fail_for_long(tmp_path, verb):
+    wanted = expected(verb)
+    for seed in range(1000, 1100):
+        run_seed(verb, str(tmp_path), seed, wanted)
