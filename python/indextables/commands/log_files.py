@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from indextables.log import names
+from indextables.log.names import FileKind
 from indextables.plan.orphans import StoredFile
 
 if TYPE_CHECKING:
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from indextables.log import Log
 
-_STATE = re.compile(rf"{names.FOLDER}/state-v(\d{{20}})/(.+)")
-_VERSION = re.compile(rf"{names.FOLDER}/(\d{{20}})\.json")
-_CHECKPOINT = re.compile(rf"{names.FOLDER}/(\d{{20}})\.checkpoint\..*json")
 _DATA = (".split", ".crc")
 INDEX_FOLDER = "index/"
 
@@ -33,7 +30,7 @@ class Inventory:
     @property
     def bases(self) -> set[int]:
         """Versions that can be read without the ones before them."""
-        heads = {v for v, paths in self.states.items() if any("/_manifest." in p for p in paths)}
+        heads = {v for v, paths in self.states.items() if any(map(names.is_state_head, paths))}
         return heads | {*self.checkpoints}
 
     def without(self, paths: Collection[str]) -> Inventory:
@@ -53,7 +50,7 @@ class Inventory:
             for old in sorted(found):
                 if old < version:
                     # the head first: without it there is no state
-                    paths += sorted(found[old], key=lambda path: "/_manifest." not in path)
+                    paths += sorted(found[old], key=lambda path: not names.is_state_head(path))
         return paths
 
 
@@ -64,24 +61,19 @@ def _left(found: Mapping[int, tuple[str, ...]], gone: set[str]) -> dict[int, tup
 
 def take_inventory(log: Log) -> Inventory:
     """List the whole table once."""
-    versions: dict[int, str] = {}
-    states: dict[int, tuple[str, ...]] = {}
-    checkpoints: dict[int, tuple[str, ...]] = {}
+    found: dict[FileKind, dict[int, tuple[str, ...]]] = {kind: {} for kind in FileKind}
     data: list[StoredFile] = []
     for meta in log.store.list(""):
-        path = meta.path
-        if match := _VERSION.fullmatch(path):
-            versions[int(match[1])] = path
-        elif match := _STATE.fullmatch(path):
-            states[int(match[1])] = (*states.get(int(match[1]), ()), path)
-        elif match := _CHECKPOINT.fullmatch(path):
-            checkpoints[int(match[1])] = (*checkpoints.get(int(match[1]), ()), path)
-        elif _is_data(path):
-            data.append(StoredFile(path, meta.size, meta.modified_ms))
-    return Inventory(versions, states, checkpoints, tuple(data))
+        place = names.classify(meta.path)
+        if place is not None:
+            kind, version = place
+            found[kind][version] = (*found[kind].get(version, ()), meta.path)
+        elif _is_data(meta.path):
+            data.append(StoredFile(meta.path, meta.size, meta.modified_ms))
+    versions = {version: path for version, (path,) in found[FileKind.VERSION].items()}
+    return Inventory(versions, found[FileKind.STATE], found[FileKind.CHECKPOINT], tuple(data))
 
 
 def _is_data(path: str) -> bool:
-    if path.startswith(f"{names.FOLDER}/"):
-        return False
-    return path.endswith(_DATA) or path.startswith(INDEX_FOLDER)
+    data = path.endswith(_DATA) or path.startswith(INDEX_FOLDER)
+    return data and not names.is_in_log(path)

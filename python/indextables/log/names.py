@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 
 FOLDER = "_transaction_log"
 POINTER = f"{FOLDER}/_last_checkpoint"
@@ -64,6 +65,39 @@ def manifest_path(listed: str, folder: str) -> str:
 def is_manifest(path: str) -> bool:
     """Whether a path is a manifest: shared, or in the folder of a state by older writers."""
     return _MANIFEST.fullmatch(path) is not None
+
+
+class FileKind(StrEnum):
+    """What a file of the log is part of."""
+
+    VERSION = "version"
+    CHECKPOINT = "checkpoint"
+    STATE = "state"
+
+
+def classify(path: str) -> tuple[FileKind, int] | None:
+    """What a path of the table is part of, and of which version; None for other files."""
+    for kind, pattern in _FILES.items():
+        if match := pattern.fullmatch(path):
+            return kind, int(match[1])
+    return None
+
+
+def is_in_log(path: str) -> bool:
+    """Whether a path of the table lies in the log's folder."""
+    return path.startswith(f"{FOLDER}/")
+
+
+def is_state_head(path: str) -> bool:
+    """Whether a file is the one without which a state is not there."""
+    return "/_manifest." in path
+
+
+_FILES = {
+    FileKind.VERSION: re.compile(rf"{FOLDER}/{_VERSION.pattern}"),
+    FileKind.CHECKPOINT: re.compile(rf"{FOLDER}/(\d{{20}})\.checkpoint\.(?:.+\.)?json"),
+    FileKind.STATE: re.compile(rf"{FOLDER}/{_STATE.pattern}/.+"),
+}
 
 
 @dataclass(frozen=True)
