@@ -35,8 +35,8 @@ written so. Case does not matter. When a key is set at several places, the neare
 then session, then table property. The older prefixes `spark.indexfiles.` and `tantivy4spark.` mean the
 same.
 
-An unknown key is reported once with the nearest known name; a bad value is an error that says what
-is allowed. Sizes are bytes, or a number with K, M, G or T.""".splitlines()
+An unknown key, and an option that looks like a misspelled key, is reported once with the nearest known
+name. A key without effect says so once when it is set. A bad value is an error that says what is allowed. Sizes are bytes, or a number with K, M, G or T.""".splitlines()
 
 
 def configuration() -> str:

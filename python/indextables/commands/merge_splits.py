@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from indextables.commands.lower_protocol import lower_protocol
 from indextables.commands.merge_commit import MergedGroup, commit_batch
 from indextables.commands.merge_jobs import MergeJob, start_job
+from indextables.commands.merge_store import merge_store_options
 from indextables.commands.partition_choice import choose, parse_choice
 from indextables.config import indexing
 from indextables.config import log as log_keys
@@ -204,7 +205,7 @@ def _payload(table: OpenTable, group: Mapping[str, Any], read: Snapshot) -> dict
     url, store_options = table.store.native()
     return {
         "url": url,
-        "store_options": store_options,
+        "store_options": merge_store_options(store_options, table.settings),
         "inputs": inputs,
         "output": group["output"],
         "schema": render_schema(_inside(read)),

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from indextables.commands.log_files import take_inventory
 from indextables.commands.references import find_references
-from indextables.config import log as log_keys
 from indextables.config import maintenance as keys
 from indextables.errors import StorageError, error
 from indextables.log.retention import Policy
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from indextables.read.table import OpenTable, Row
 
 _log = logging.getLogger("indextables.purge")
+_DELETIONS = 8  # files deleted at the same time
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _policy(settings: Settings, asked: float | None) -> Policy:
 def _delete(table: OpenTable, paths: Sequence[str]) -> list[str]:
     """Delete files; those that could not be deleted come back."""
     tries = table.settings.get(keys.PURGE_RETRIES) + 1
-    with ThreadPoolExecutor(table.settings.get(log_keys.STATE_READ_PARALLELISM)) as pool:
+    with ThreadPoolExecutor(table.settings.get(keys.PURGE_PARALLELISM) or _DELETIONS) as pool:
         done = pool.map(lambda path: _delete_one(table, path, tries), paths)
         return [path for path, deleted in zip(paths, done, strict=True) if not deleted]
 

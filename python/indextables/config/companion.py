@@ -13,7 +13,6 @@ from indextables.config.option import (
     Scope,
     Status,
     automatic,
-    ignored,
     integer,
     number,
     optional,
@@ -152,29 +151,6 @@ SOURCE_CREDENTIALS = Option(
     status=Status.LATER,
 )
 
-_IGNORED = (
-    *ignored(
-        _GROUP,
-        "The source's log is read by one process, as Arrow.",
-        {
-            "companion.sync.distributedLogRead.enabled": (BOOLEAN, True),
-            "companion.sync.arrowFfi.enabled": (BOOLEAN, True),
-            "companion.sync.iceberg.maxIncrementalManifests": (integer(1), 50),
-            "companion.schedulerPool": (TEXT, "indextables-companion"),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "Set by the existing implementation for itself.",
-        {
-            "companion.parquetTableRoot": (_TEXT, None),
-            "companion.skipFields": (_TEXT, None),
-            "companion.credential.preferPathCredentials": (BOOLEAN, False),
-            "iceberg.uc.tableId": (_TEXT, None),
-            "catalog.cache.ttl.minutes": (integer(0), 60),
-        },
-    ),
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    value for value in tuple(globals().values()) if isinstance(value, Option)
 )
-
-_DECLARED = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))
-OPTIONS: tuple[Option[Any], ...] = (*_DECLARED, *_IGNORED)

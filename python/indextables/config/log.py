@@ -11,7 +11,6 @@ from indextables.config.option import (
     Option,
     Scope,
     choice,
-    ignored,
     integer,
     number,
     optional,
@@ -293,54 +292,6 @@ MAX_FILE_BYTES = Option(
     _GROUP,
 )
 
-_IGNORED = (
-    *ignored(
-        _GROUP,
-        "One snapshot cache serves all kinds of log data; `transaction.cache.expirationSeconds` "
-        "sets its age.",
-        {
-            "transaction.cache.version.ttl.ms": (integer(0), 300_000),
-            "transaction.cache.snapshot.ttl.ms": (integer(0), 600_000),
-            "transaction.cache.fileList.ttl.ms": (integer(0), 120_000),
-            "transaction.cache.metadata.ttl.ms": (integer(0), 1_800_000),
-            "transaction.cache.version.capacity": (integer(0), 1000),
-            "transaction.cache.snapshot.capacity": (integer(0), 100),
-            "transaction.cache.fileList.capacity": (integer(0), 50),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "The protocol of a table is always checked, and raised only by a feature's first use.",
-        {
-            "protocol.checkEnabled": (BOOLEAN, True),
-            "protocol.autoUpgrade": (BOOLEAN, True),
-            "protocol.enforceReaderVersion": (BOOLEAN, True),
-            "protocol.enforceWriterVersion": (BOOLEAN, True),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "The log is opened in one way only.",
-        {"transaction.allowDirectUsage": (BOOLEAN, False)},
-    ),
-    *ignored(
-        _GROUP,
-        "Object fields without members are always left out of a field list.",
-        {"schema.filterEmptyObjects": (BOOLEAN, True)},
-    ),
-    *ignored(
-        "Statistics",
-        "Pruning is one vectorised pass; there is nothing to tune.",
-        {
-            "partitionPruning.filterCacheEnabled": (BOOLEAN, True),
-            "partitionPruning.indexEnabled": (BOOLEAN, True),
-            "partitionPruning.parallelThreshold": (integer(0), 100),
-            "partitionPruning.selectivityOrdering": (BOOLEAN, True),
-        },
-    ),
-)
-
-OPTIONS: tuple[Option[Any], ...] = (
-    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
-    *_IGNORED,
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    value for value in tuple(globals().values()) if isinstance(value, Option)
 )

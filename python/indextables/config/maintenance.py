@@ -12,7 +12,6 @@ from indextables.config.option import (
     Scope,
     Status,
     automatic,
-    ignored,
     integer,
     number,
     optional,
@@ -110,38 +109,42 @@ PURGE_RETRIES = Option(
     _GROUP,
 )
 
-_IGNORED = (
-    *ignored(
-        _GROUP,
-        "The store decides how many requests run at once.",
-        {
-            "purge.parallelism": (automatic(integer(1)), None),
-            "merge.download.maxConcurrencyPerCore": (integer(1), 8),
-            "merge.download.memoryBudget": (SIZE, 2 << 30),
-            "merge.download.retries": (integer(0), 3),
-            "merge.download.retryBaseDelayMs": (integer(0), 1000),
-            "merge.download.retryMaxDelayMs": (integer(0), 30_000),
-            "merge.upload.maxConcurrency": (integer(1), 6),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "Set `spark.scheduler.pool` for the thread that runs the command.",
-        {"merge.schedulerPool": (TEXT, "indextables-merge")},
-    ),
-    *ignored(
-        _GROUP,
-        "Use the log level of the logger `indextables`.",
-        {"merge.debug": (BOOLEAN, False)},
-    ),
-    *ignored(
-        _GROUP,
-        "The engine's memory is outside the JVM and bounded by the heap sizes.",
-        {"native.memory.enabled": (BOOLEAN, True)},
-    ),
+PURGE_PARALLELISM = Option(
+    "purge.parallelism",
+    automatic(integer(1)),
+    None,
+    "Files that PURGE deletes at the same time; `auto` is 8.",
+    _GROUP,
+)
+MERGE_UPLOAD_CONCURRENCY = Option(
+    "merge.upload.maxConcurrency",
+    optional(integer(1)),
+    None,
+    "Parts of a merged split sent at the same time; unset, `s3.maxConcurrency`.",
+    _GROUP,
+)
+MERGE_RETRIES = Option(
+    "merge.download.retries",
+    optional(integer(0)),
+    None,
+    "How often a merge repeats a failed request to the store; unset, as often as a query.",
+    _GROUP,
+)
+MERGE_RETRY_BASE_MS = Option(
+    "merge.download.retryBaseDelayMs",
+    optional(integer(0)),
+    None,
+    "First pause before a merge repeats a request; unset, that of a query.",
+    _GROUP,
+)
+MERGE_RETRY_MAX_MS = Option(
+    "merge.download.retryMaxDelayMs",
+    optional(integer(0)),
+    None,
+    "Longest pause before a merge repeats a request; unset, that of a query.",
+    _GROUP,
 )
 
-OPTIONS: tuple[Option[Any], ...] = (
-    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
-    *_IGNORED,
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    value for value in tuple(globals().values()) if isinstance(value, Option)
 )

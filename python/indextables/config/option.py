@@ -30,8 +30,8 @@ class Status(StrEnum):
     """What a key of the existing implementation does here."""
 
     USED = "used"
-    LATER = "accepted, its feature is not there yet"
-    IGNORED = "accepted, no effect here"
+    LATER = "accepted without effect until its feature is there"
+    IGNORED = "ignored"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from indextables.config.option import (
     Scope,
     automatic,
     choice,
-    ignored,
     integer,
     optional,
 )
@@ -152,56 +151,6 @@ BATCH_CONCURRENCY = Option(
     _GROUP,
 )
 
-_IGNORED = (
-    *ignored(
-        _GROUP,
-        "Patterns are matched on whole values and pushed down wherever that is exact.",
-        {
-            "filter.stringPattern.pushdown": (BOOLEAN, False),
-            "filter.stringStartsWith.pushdown": (BOOLEAN, False),
-            "filter.stringEndsWith.pushdown": (BOOLEAN, False),
-            "filter.stringContains.pushdown": (BOOLEAN, False),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "Aggregations are cut into tasks like reads, by `read.splitsPerTask`.",
-        {
-            "read.aggregate.splitsPerTask": (automatic(integer(1)), None),
-            "read.aggregate.maxSplitsPerTask": (optional(integer(1)), None),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "An aggregate that cannot be pushed down is computed by Spark over all rows, so no guard "
-        "is needed.",
-        {
-            "read.requireAggregatePushdown": (BOOLEAN, True),
-            "read.companion.requireAggregatePushdown": (BOOLEAN, True),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "Rows always travel as Arrow batches.",
-        {
-            "read.columnar.enabled": (BOOLEAN, True),
-            "read.aggregation.arrowFfi.enabled": (BOOLEAN, True),
-            "docBatch.enabled": (BOOLEAN, True),
-            "docBatch.maxSize": (integer(1), 1000),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "Requests and bytes are always counted; how they are joined does not change while reading.",
-        {
-            "read.batchOptimization.metrics.enabled": (BOOLEAN, False),
-            "read.adaptiveTuning.enabled": (BOOLEAN, True),
-            "read.adaptiveTuning.minBatchesBeforeAdjustment": (integer(1), 5),
-        },
-    ),
-)
-
-OPTIONS: tuple[Option[Any], ...] = (
-    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
-    *_IGNORED,
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    value for value in tuple(globals().values()) if isinstance(value, Option)
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from indextables.config import (
     cache,
     companion,
+    ignored,
     indexing,
     log,
     maintenance,
@@ -31,4 +32,5 @@ OPTIONS: tuple[Option[Any], ...] = (
     *cache.OPTIONS,
     *storage.OPTIONS,
     *companion.OPTIONS,
+    *ignored.OPTIONS,
 )

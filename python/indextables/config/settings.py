@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from indextables.config.option import LEGACY_PREFIXES, PREFIX, Option, Scope
+from indextables.config.option import LEGACY_PREFIXES, PREFIX, Option, Scope, Status
 from indextables.config.registry import OPTIONS
 from indextables.config.secret import REDACTED, Secret
 from indextables.errors import error
@@ -32,6 +32,9 @@ _PER_FIELD = [
     for name in (option.key, *option.aliases)
 ]
 _warned: set[str] = set()
+# how alike a name must be to a known key, to be taken for it
+_LIKELY = 0.6
+_LIKE_OURS = 0.8
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,15 +144,17 @@ def _recognise(key: str, scope: Scope) -> tuple[Option[Any], str | None] | None:
     name, prefixed = _without_prefix(key.lower())
     option, suffix = _find(name)
     if option is None:
-        if prefixed:
-            _warn_unknown(key, name)
+        _warn_unknown(key, name, scope if not prefixed else None)
         return None
     if not prefixed and scope is Scope.SESSION:
         return None
     if scope not in option.scopes:
         if prefixed or scope is Scope.OPTION:
-            _warn_misplaced(key, option, scope)
+            places = " or ".join(option.scopes)
+            _warn_once(key, f"`{key}` has no effect as a {scope}: set it as {places}")
         return None
+    if option.status is not Status.USED:
+        _warn_once(key, f"`{key}` is {option.status}: {option.doc}")
     return option, suffix
 
 
@@ -196,18 +201,37 @@ def _parse(option: Option[T], key: str, text: str) -> T:
         ) from None
 
 
-def _warn_unknown(key: str, name: str) -> None:
-    if key in _warned:
+def _warn_unknown(key: str, name: str, bare: Scope | None) -> None:
+    """Report a key that nobody knows.
+
+    Without our prefix it may be somebody else's, so an option is reported only where it looks like
+    one of ours, and a session key or table property not at all.
+    """
+    if bare in (Scope.SESSION, Scope.TABLE):
         return
-    _warned.add(key)
-    near = difflib.get_close_matches(name, _BY_KEY, n=1)
-    nearest = f"; did you mean `{_BY_KEY[near[0]].full_key}`?" if near else ""
-    _log.warning("unknown configuration key `%s`%s", key, nearest)
+    near = _nearest(name, _LIKE_OURS if bare is Scope.OPTION else _LIKELY)
+    if near is None and bare is not None:
+        return
+    nearest = f"; did you mean `{near}`?" if near else ""
+    _warn_once(key, f"unknown configuration key `{key}`{nearest}")
 
 
-def _warn_misplaced(key: str, option: Option[Any], scope: Scope) -> None:
-    if key in _warned:
-        return
-    _warned.add(key)
-    places = " or ".join(option.scopes)
-    _log.warning("`%s` has no effect as a %s: set it as %s", key, scope, places)
+def _nearest(name: str, likeness: float) -> str | None:
+    """The key that was probably meant, with the column at its end where it has one."""
+    for start, option in _PER_FIELD:
+        tail = start.partition(".")[2]
+        if tail and name.startswith(tail) and len(name) > len(tail):
+            return f"{option.full_key}.{name[len(tail) :]}"
+    near = difflib.get_close_matches(name, _BY_KEY, n=1, cutoff=likeness)
+    if near:
+        return _BY_KEY[near[0]].full_key
+    head, _, column = name.rpartition(".")
+    fields = {start.removesuffix("."): option for start, option in _PER_FIELD}
+    near = difflib.get_close_matches(head, fields, n=1, cutoff=likeness) if head else []
+    return f"{fields[near[0]].full_key}.{column}" if near else None
+
+
+def _warn_once(key: str, text: str) -> None:
+    if key not in _warned:
+        _warned.add(key)
+        _log.warning("%s", text)

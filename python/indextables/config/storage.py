@@ -146,20 +146,6 @@ MAX_CONCURRENCY = Option(
 _IGNORED = (
     *ignored(
         _GROUP,
-        "Bucket and project come with the path or the key.",
-        {"gcp.projectId": (_TEXT, None), "gcp.bucketName": (_TEXT, None)},
-    ),
-    *ignored(
-        _GROUP,
-        "Splits are sent from a file, so nothing waits in memory.",
-        {
-            "s3.maxQueueSize": (integer(1), 3),
-            "s3.streamingThreshold": (SIZE, 100 << 20),
-            "cloud.bufferSize": (SIZE, 16 << 20),
-        },
-    ),
-    *ignored(
-        _GROUP,
         "Has no effect of its own; handed to the credentials provider with the other storage keys.",
         {
             "databricks.workspaceUrl": (_TEXT, None),
@@ -179,11 +165,6 @@ _IGNORED = (
             "databricks.apiToken": (_SECRET, None),
             "databricks.clientSecret": (_SECRET, None),
         },
-    ),
-    *ignored(
-        _GROUP,
-        "Has no effect in the existing implementation either.",
-        {"storage.force.standard": (BOOLEAN, False), "bloom.filters.enabled": (BOOLEAN, False)},
     ),
 )
 

@@ -10,9 +10,7 @@ from indextables.config.option import (
     TEXT,
     Option,
     Scope,
-    automatic,
     choice,
-    ignored,
     integer,
     number,
     optional,
@@ -251,36 +249,6 @@ PURGE_LOG_RETENTION_HOURS = Option(
     _ALL,
 )
 
-_IGNORED = (
-    *ignored(
-        _GROUP,
-        "The writer takes Arrow batches and its memory is bounded by `indexWriter.heapSize`.",
-        {
-            "indexWriter.batchSize": (integer(1), 10_000),
-            "indexWriter.maxBatchBufferSize": (SIZE, 90 << 20),
-            "indexWriter.threads": (integer(1), 2),
-            "indexWriter.useBatch": (BOOLEAN, True),
-            "write.arrowFfi.enabled": (BOOLEAN, True),
-            "splitConversion.maxParallelism": (automatic(integer(1)), None),
-        },
-    ),
-    *ignored(
-        _GROUP,
-        "Merges after a write follow `mergeOnWrite.targetSize` and the number of batches.",
-        {
-            "mergeOnWrite.mergeGroupMultiplier": (number(0), 2.0),
-            "mergeOnWrite.minDiskSpaceGB": (number(0), 20.0),
-            "mergeOnWrite.maxConcurrentMergesPerWorker": (automatic(integer(1)), None),
-            "mergeOnWrite.memoryOverheadFactor": (number(0), 3.0),
-            "optimizeWrite.targetRecordsPerSplit": (integer(1), 1_000_000),
-            "autoSize.enabled": (BOOLEAN, False),
-            "autoSize.targetSplitSize": (optional(SIZE), None),
-            "autoSize.inputRowCount": (optional(integer(0)), None),
-        },
-    ),
-)
-
-OPTIONS: tuple[Option[Any], ...] = (
-    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
-    *_IGNORED,
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    value for value in tuple(globals().values()) if isinstance(value, Option)
 )

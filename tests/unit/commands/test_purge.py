@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from indextables.commands import purge
 from indextables.commands.purge import run_purge
+from indextables.config.option import PREFIX
 from indextables.errors import InvalidError
 from indextables.log.actions import DeletionVector, RemoveFile
 
@@ -113,3 +117,16 @@ def test_no_retained_version_loses_a_file(make, tmp_path_factory, steps, hours):
     assert needed <= left
     for version in range(table.log.snapshot().version + 1):
         table.log.snapshot(version).files()
+
+
+@pytest.mark.parametrize(("setting", "threads"), [("1", 1), ("3", 3), ("auto", 8)])
+def test_files_are_deleted_as_parallel_as_set(make, monkeypatch, setting, threads):
+    made = make((), {f"{PREFIX}purge.parallelism": setting})
+    made.write("splits/split-old.split", age_hours=1000)
+    asked = []
+    monkeypatch.setattr(
+        purge, "ThreadPoolExecutor", lambda n: asked.append(n) or ThreadPoolExecutor(n)
+    )
+    run_purge(made.open())
+    assert asked == [threads]
+    assert "splits/split-old.split" not in made.stored()

@@ -6,6 +6,7 @@ import pytest
 
 from indextables.config import indexing, log, maintenance, read, rows, storage, write
 from indextables.config import settings as settings_module
+from indextables.config.option import PREFIX
 from indextables.config.settings import Settings, resolve
 from indextables.errors import ConfigError
 
@@ -154,3 +155,51 @@ def test_describe_says_where_a_value_comes_from():
     key = "spark.indextables.read.mode"
     assert resolve({}, {key: "fast"}).describe() == [(key, "fast", "session")]
     assert Settings().describe() == []
+
+
+@pytest.mark.parametrize("given", ["options", "session", "table"])
+def test_a_key_without_effect_says_so_once(caplog, given):
+    keys = {PREFIX + "indexWriter.threads": "4", PREFIX + "companion.writerHeapSize": "1G"}
+    if given == "table":
+        del keys[PREFIX + "companion.writerHeapSize"]
+    for _ in range(2):
+        resolve(**{given: keys})
+    assert len(caplog.messages) == len(keys)
+    assert "`spark.indextables.indexWriter.threads` is ignored: " in caplog.messages[0]
+    assert "indexWriter.heapSize" in caplog.messages[0]
+
+
+def test_a_bad_value_of_a_key_without_effect_is_an_error():
+    with pytest.raises(ConfigError, match=r"indexWriter\.threads"):
+        resolve({"indexWriter.threads": "many"})
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("typemap.title", "indexing.typemap.title"),
+        ("indexing.typmap.title", "indexing.typemap.title"),
+        ("indexing.tokenizr.body", "indexing.tokenizer.body"),
+        ("checkpoint.intervall", "checkpoint.interval"),
+        ("indexWriter.heapSiz", "indexWriter.heapSize"),
+        ("mergeShema", "mergeSchema"),
+    ],
+)
+def test_a_typo_in_an_option_warns_with_the_nearest_name(caplog, option, meant):
+    for _ in range(2):
+        resolve({option.lower(): "text"})
+    (message,) = caplog.messages
+    assert message.startswith(f"unknown configuration key `{option.lower()}`; did you mean")
+    assert f"{meant}`?" in message
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["path", "paths", "header", "recursiveFileLookup", "basePath", "compression", "encoding",
+     "my.own.option", "team", "dbtable", "__partition_columns", "fs.s3a.access.key"],
+)  # fmt: skip
+def test_options_of_others_are_left_alone(caplog, option):
+    resolve({option: "x"})
+    assert caplog.messages == []
+    resolve(table={option: "x", "typemap.title": "text"}, session={option: "x"})
+    assert caplog.messages == []
