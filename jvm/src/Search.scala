@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{TypeCheckResult, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, Expression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, View}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, StringType}
@@ -86,16 +86,5 @@ object ResolveSearch extends Rule[LogicalPlan] {
     val candidates = child.output.filter(a => fits(a) && tables.exists(_.contains(a)))
     val texts = candidates.filter(_.dataType.isInstanceOf[StringType])
     if (tables.count(t => candidates.exists(t.contains)) == 1) (texts ++ candidates).headOption else None
-  }
-}
-
-/** A temporary view straight over a table shows the table's metadata columns too. */
-object OpenViews extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
-    case view: View if view.isTempViewStoringAnalyzedPlan && isTable(view.child) => view.child
-  }
-  private def isTable(plan: LogicalPlan): Boolean = plan match {
-    case r: DataSourceV2Relation => r.table.isInstanceOf[IndexTable]
-    case _ => false
   }
 }

@@ -1,0 +1,40 @@
+package org.apache.spark.sql.indextables
+
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias, UnaryNode, View}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+
+/**
+ * A temporary view of a table, as `createOrReplaceTempView` makes it, shows the table's metadata columns
+ * too. Spark's own node hides them, and must stay in the plan: from it Spark learns the names of the
+ * temporary views that a new view refers to. So this node stands above it, only while names are resolved.
+ */
+case class OpenView(child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  override def metadataOutput: Seq[Attribute] = OpenView.table(child).toSeq.flatMap(_.metadataOutput)
+  override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(child = newChild)
+}
+
+object OpenView {
+  def table(plan: LogicalPlan): Option[DataSourceV2Relation] = plan match {
+    case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => Some(r)
+    case view: View if view.isTempViewStoringAnalyzedPlan => table(view.child)
+    case SubqueryAlias(_, child) => table(child)
+    case OpenView(child) => table(child)
+    case _ => None
+  }
+}
+
+object OpenViews extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
+    case open: OpenView => open
+    case node if node.children.exists(isOpenable) =>
+      node.mapChildren { case child if isOpenable(child) => OpenView(child); case other => other }
+  }
+  private def isOpenable(plan: LogicalPlan): Boolean = plan.isInstanceOf[View] && OpenView.table(plan).isDefined
+}
+
+object CloseViews extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators { case OpenView(child) => child }
+}
