@@ -1,67 +1,114 @@
 package org.apache.spark.sql.indextables
 
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.analysis.ResolvedTable
-import org.apache.spark.sql.catalyst.plans.logical.{AlterTableCommand, LogicalPlan}
-import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog, TableChange}
-import org.apache.spark.sql.connector.catalog.TableChange.ColumnPosition
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.command.{ExecutedCommandExec, LeafRunnableCommand}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.connector.catalog.{ColumnDefaultValue, Identifier, TableCatalog, TableChange}
+import org.apache.spark.sql.connector.catalog.TableChange.{AddColumn, ColumnPosition, UpdateColumnPosition}
 
-/**
- * ALTER TABLE of a name in another catalog changes the table's own log, which says what the table is;
- * the catalog's copy of the schema and properties follows.
- */
-object AlterTables extends SparkStrategy {
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case alter: AlterTableCommand => alter.table match {
-      case ResolvedTable(catalog, name, table: IndexTable, _) if !catalog.isInstanceOf[PathCatalog] =>
-        Seq(ExecutedCommandExec(Altered(catalog, name, table, alter.changes)))
-      case _ => Nil
-    }
-    case _ => Nil
-  }
-}
-
-case class Altered(@transient catalog: TableCatalog, name: Identifier, @transient table: IndexTable,
-    @transient changes: Seq[TableChange]) extends LeafRunnableCommand {
-  override def run(session: SparkSession): Seq[Row] = {
-    if (table.state.exists) Altering.alter(table.request(), changes)
-    catalog.alterTable(name, beforePartitions: _*)
-    Nil
-  }
-
-  /** Spark's own catalog keeps partition columns at the end; in the table's log a new column comes last. */
-  private def beforePartitions: Seq[TableChange] = {
-    val plain = table.schema.fieldNames.filterNot(table.state.partitionColumns.contains)
-    var last = plain.lastOption
-    changes.map {
-      case c: TableChange.AddColumn if table.state.partitionColumns.nonEmpty && c.position == null =>
-        val place = last.map(ColumnPosition.after).getOrElse(ColumnPosition.first)
-        last = Some(c.fieldNames.last)
-        TableChange.addColumn(c.fieldNames, c.dataType, c.isNullable, c.comment, place, null)
-      case other => other
-    }
-  }
-}
-
+/** ALTER TABLE: the table's own log says what the table is, all of the changes or none. */
 object Altering {
-  def alter(request: ObjectNode, changes: Seq[TableChange]): Unit = {
-    val array = request.putArray("changes")
+  /** Change a table; `name` is how SQL calls it. */
+  def alter(request: ObjectNode, name: Seq[String], changes: Seq[TableChange]): Unit =
+    alter(request, name, changes, () => ())
+
+  /** Change a table that another catalog names; that catalog's copy of the schema and properties follows. */
+  def alter(table: IndexTable, catalog: TableCatalog, name: Identifier, changes: Seq[TableChange]): Unit = {
+    val copied = copy(table, changes)
+    alter(table.request(), (catalog.name +: name.namespace.toSeq) :+ name.name, changes,
+      () => if (copied.nonEmpty) catalog.alterTable(name, copied: _*))
+  }
+
+  private def alter(request: ObjectNode, name: Seq[String], changes: Seq[TableChange], follow: () => Unit): Unit = {
+    val altered = request.deepCopy()
+    val array = altered.putArray("changes")
     changes.foreach(c => array.add(encode(c)))
-    Rpc.call("alter", request)
+    val done = Rpc.call("alter", altered).json
+    val version = done.get("version").asLong
+    try {
+      fill(request, name, done, version)
+      follow()
+    } catch {
+      case NonFatal(e) =>
+        Rpc.call("undo_alter", request.deepCopy().put("version", version))
+        throw e
+    }
+  }
+
+  /** Rows from before get the values that Python asks for, and then the changes that rely on them are made. */
+  @scala.annotation.tailrec
+  private def fill(request: ObjectNode, name: Seq[String], todo: ObjectNode, after: Long): Unit = {
+    val fills = todo.get("fills").elements().asScala.map(_.asText).toSeq
+    if (fills.nonEmpty) {
+      val table = name.map(part => "`" + part.replace("`", "``") + "`").mkString(".")
+      SparkSession.active.sql(s"UPDATE $table SET ${fills.mkString(", ")}")
+    }
+    if (!todo.get("then").isEmpty) {
+      val last = request.deepCopy().put("after", after)
+      last.set[ObjectNode]("changes", todo.get("then"))
+      val again = Rpc.call("finish_alter", last).json.get("again").asLong
+      if (again >= 0) fill(request, name, todo, again)
+    }
+  }
+
+  /** What a catalog keeps: partition columns at the end, and no default values, which it allows few formats. */
+  private def copy(table: IndexTable, changes: Seq[TableChange]): Seq[TableChange] = {
+    val partitions = table.state.partitionColumns
+    val last = table.schema.fieldNames.filterNot(partitions.contains).lastOption
+    val end = last.map(ColumnPosition.after).getOrElse(ColumnPosition.first)
+    changes.collect {
+      case c: AddColumn =>
+        val place = if (partitions.isEmpty || c.fieldNames.length > 1) c.position else end
+        TableChange.addColumn(c.fieldNames, c.dataType, c.isNullable, c.comment, place, null)
+      case c: UpdateColumnPosition if partitions.isEmpty => c
+      case c @ (_: TableChange.SetProperty | _: TableChange.RemoveProperty | _: TableChange.UpdateColumnComment |
+        _: TableChange.UpdateColumnNullability | _: TableChange.UpdateColumnType | _: TableChange.RenameColumn |
+        _: TableChange.DeleteColumn) => c
+    }
   }
 
   private def encode(change: TableChange): ObjectNode = change match {
     case c: TableChange.SetProperty => Rpc.json().put("set", c.property).put("value", c.value)
     case c: TableChange.RemoveProperty => Rpc.json().put("remove", c.property)
-    case c: TableChange.AddColumn if c.fieldNames.length == 1 =>
-      val node = Rpc.json().put("add_column", c.fieldNames.head)
-      node.set[ObjectNode]("type", Encoder.typeOf(c.dataType))
+    case c: AddColumn =>
+      val node = column(c.fieldNames.init)
+      val added = node.putObject("add").put("name", c.fieldNames.last).put("nullable", c.isNullable)
+      added.set[ObjectNode]("type", Encoder.typeOf(c.dataType))
+      if (c.comment != null) added.put("comment", c.comment)
+      if (c.position != null) added.set[ObjectNode]("position", position(c.position))
+      if (c.defaultValue != null) added.put("default", c.defaultValue.getSql).put("initial", initial(c.defaultValue))
       node
-    case other => throw new IndexTablesException(
-      s"[UNSUPPORTED_CHANGE] ALTER TABLE can not do `${other.getClass.getSimpleName}` on an IndexTables table")
+    case c: TableChange.UpdateColumnComment => column(c.fieldNames).put("comment", c.newComment)
+    case c: TableChange.UpdateColumnNullability => column(c.fieldNames).put("nullable", c.nullable)
+    case c: TableChange.UpdateColumnDefaultValue => column(c.fieldNames).put("default", c.newDefaultValue)
+    case c: TableChange.RenameColumn => column(c.fieldNames).put("rename", c.newName)
+    case c: TableChange.DeleteColumn =>
+      val node = column(c.fieldNames)
+      node.putObject("drop").put("if_exists", c.ifExists)
+      node
+    case c: UpdateColumnPosition =>
+      val node = column(c.fieldNames)
+      node.set[ObjectNode]("move", position(c.position))
+      node
+    case other if Compat.hasConstraints => Constraints.change(other)
+    case other => Rpc.json().put("other", other.getClass.getSimpleName)
+  }
+
+  private def initial(default: ColumnDefaultValue): String = Literal(default.getValue.value, default.getValue.dataType).sql
+
+  private def column(names: Array[String]): ObjectNode = {
+    val node = Rpc.json()
+    val path = node.putArray("column")
+    names.foreach(name => path.add(name))
+    node
+  }
+
+  private def position(at: ColumnPosition): ObjectNode = at match {
+    case after: TableChange.After => Rpc.json().put("after", after.column)
+    case _ => Rpc.json().put("first", true)
   }
 }

@@ -2,9 +2,11 @@ package org.apache.spark.sql.indextables
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
-import org.apache.spark.sql.catalyst.analysis.{NoSuchTableException, TableAlreadyExistsException}
+import org.apache.spark.sql.catalyst.analysis.{NoSuchTableException, TableAlreadyExistsException, UnresolvedRelation}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
@@ -18,6 +20,8 @@ class PathCatalog extends StagingTableCatalog {
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = given = name
   override def name(): String = given
 
+  override def capabilities(): java.util.Set[TableCatalogCapability] = Compat.capabilities
+
   private def properties(table: Identifier, more: Map[String, String] = Map.empty): java.util.Map[String, String] = {
     if (table.namespace().nonEmpty) throw new NoSuchTableException(table)
     (Map("path" -> table.name, TableCatalog.PROP_PROVIDER -> Names.Format) ++ more).asJava
@@ -27,7 +31,7 @@ class PathCatalog extends StagingTableCatalog {
     val all = properties(table, more)
     val state = TableState.load(all)
     if (!state.exists) throw new NoSuchTableException(table)
-    new IndexTable(state, all, writable = true)
+    IndexTable(state, all, writable = true)
   }
   override def loadTable(table: Identifier): Table = load(table)
   override def loadTable(table: Identifier, version: String): Table = load(table, Map("versionAsOf" -> version))
@@ -36,13 +40,22 @@ class PathCatalog extends StagingTableCatalog {
       Math.floorDiv(micros, 1000000L), Math.floorMod(micros, 1000000L) * 1000).toString))
 
   override def createTable(table: Identifier, schema: StructType, partitions: Array[Transform],
-      extra: java.util.Map[String, String]): Table = {
+      extra: java.util.Map[String, String]): Table =
+    create(table, schema, partitions, extra, Rpc.mapper.createArrayNode())
+  override def createTable(table: Identifier, info: TableInfo): Table = create(table,
+    CatalogV2Util.v2ColumnsToStructType(info.columns), info.partitions, info.properties, Constraints.encode(info.constraints))
+
+  override def createTableLike(table: Identifier, info: TableInfo, source: Table): Table = create(table,
+    CatalogV2Util.v2ColumnsToStructType(info.columns), info.partitions, info.properties,
+    Rpc.mapper.createArrayNode(), Some(source))
+
+  private def create(table: Identifier, schema: StructType, partitions: Array[Transform],
+      extra: java.util.Map[String, String], constraints: ArrayNode, like: Option[Table] = None): Table = {
     val request = Rpc.json()
+    request.set[ObjectNode]("constraints", constraints)
+    like.collect { case source: IndexTable => request.set[ObjectNode]("like", Rpc.options(source.given)) }
     request.set[ObjectNode]("properties", Rpc.options(properties(table, extra.asScala.toMap)))
-    request.set[ObjectNode]("table_schema", Encoder.typeOf(schema))
-    val columns = request.putArray("partition_by")
-    partitions.foreach(p => columns.add(p.references().head.fieldNames().mkString(".")))
-    Rpc.call("create", request)
+    Rpc.call("create", TableState.fresh(schema, partitions).describe(request))
     load(table)
   }
 
@@ -59,17 +72,26 @@ class PathCatalog extends StagingTableCatalog {
   override def stageCreateOrReplace(table: Identifier, schema: StructType, partitions: Array[Transform],
       extra: java.util.Map[String, String]): StagedTable = staged(table, schema, partitions, extra)
 
+  override def stageReplace(table: Identifier, info: TableInfo): StagedTable = {
+    requireNoConstraints(info)
+    super.stageReplace(table, info)
+  }
+  override def stageCreateOrReplace(table: Identifier, info: TableInfo): StagedTable = {
+    requireNoConstraints(info)
+    super.stageCreateOrReplace(table, info)
+  }
+  private def requireNoConstraints(info: TableInfo): Unit =
+    info.constraints.foreach(c => Rpc.refuse("CONSTRAINT_IN_REPLACE", "constraint" -> c.toDDL))
+
   private def staged(table: Identifier, schema: StructType, partitions: Array[Transform],
       extra: java.util.Map[String, String]): StagedTable = {
-    val all = properties(table, extra.asScala.toMap)
-    val fresh = TableState(exists = false, new StructType(), Seq.empty, Rpc.json()).orElse(schema, partitions)
-    new StagedIndexTable(fresh, all)
+    new StagedIndexTable(TableState.fresh(schema, partitions), properties(table, extra.asScala.toMap))
   }
 
   override def alterTable(table: Identifier, changes: TableChange*): Table = {
     val request = Rpc.json()
     request.set[ObjectNode]("properties", Rpc.options(properties(table)))
-    Altering.alter(request, changes)
+    Altering.alter(request, Seq(name(), table.name), changes)
     load(table)
   }
 
@@ -79,6 +101,29 @@ class PathCatalog extends StagingTableCatalog {
   override def listTables(namespace: Array[String]): Array[Identifier] = Array.empty
   override def renameTable(from: Identifier, to: Identifier): Unit =
     throw new IndexTablesException("[UNSUPPORTED_CHANGE] a table named by its path can not be renamed")
+}
+
+/**
+ * A query of a path without a table gets an error that says so. Spark itself would say that the format does
+ * not support queries of files. Paths that had a table before are not looked at again.
+ */
+object MissingPaths extends Rule[LogicalPlan] {
+  private val known = java.util.concurrent.ConcurrentHashMap.newKeySet[String]()
+  private val Most = 10000
+
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    plan.foreach {
+      case u: UnresolvedRelation => u.multipartIdentifier match {
+        case Seq(Names.Format, path) if !known.contains(path) =>
+          TableState.load(Map("path" -> path).asJava).existing
+          if (known.size > Most) known.clear()
+          known.add(path)
+        case _ =>
+      }
+      case _ =>
+    }
+    plan
+  }
 }
 
 /** A table that takes the place of what is there, schema and all, with the commit of its rows. */

@@ -3,7 +3,7 @@ package org.apache.spark.sql.indextables
 import org.apache.spark.JobArtifactSet
 import org.apache.spark.api.python.{PythonFunction, PythonUtils}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.connector.catalog.{Table, TableCatalogCapability}
 import org.apache.spark.sql.connector.write.DataWriterFactory
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.python.{PythonBatchWriterFactory, UserDefinedPythonDataSource}
@@ -24,6 +24,18 @@ object Compat {
     val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
     val arguments = Array[AnyRef](UserDefinedPythonDataSource(pythonFunction), function, wire(schema), artifacts, None)
     constructor.newInstance(arguments.take(constructor.getParameterCount): _*).asInstanceOf[DataWriterFactory]
+  }
+
+  /** Constraints of tables came with 4.1. */
+  lazy val hasConstraints: Boolean =
+    scala.util.Try(Class.forName("org.apache.spark.sql.connector.catalog.constraints.Constraint")).isSuccess
+
+  /** What a catalog of ours can do; a capability that this Spark does not know is left out. */
+  lazy val capabilities: java.util.Set[TableCatalogCapability] = {
+    val known = TableCatalogCapability.values().filter { c =>
+      Set("SUPPORT_COLUMN_DEFAULT_VALUE", "SUPPORT_TABLE_CONSTRAINT")(c.name)
+    }
+    java.util.EnumSet.copyOf(java.util.Arrays.asList(known: _*))
   }
 
   /** `create` takes a time travel argument after 4.0. */

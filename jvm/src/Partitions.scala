@@ -7,9 +7,17 @@ import scala.collection.mutable.ArrayBuffer
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.SupportsPartitionManagement
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
-import org.apache.spark.sql.connector.expressions.{FieldReference, LiteralValue}
+import org.apache.spark.sql.connector.expressions.{FieldReference, IdentityTransform, LiteralValue, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.types.StructType
+
+object Partitions {
+  /** The columns of a partitioning; Python says that buckets and computed partitions are unsupported. */
+  def columns(partitioning: Array[Transform]): Seq[String] = partitioning.toSeq.map {
+    case IdentityTransform(reference) => reference.fieldNames.mkString(".")
+    case other => Rpc.refuse("UNSUPPORTED_PARTITIONING", "partitioning" -> other.describe)
+  }
+}
 
 /** SHOW PARTITIONS and ALTER TABLE ... DROP PARTITION; partitions come into being by writing rows. */
 trait Partitions extends SupportsPartitionManagement { self: IndexTable =>

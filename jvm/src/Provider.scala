@@ -38,7 +38,7 @@ class Provider extends TableProvider with DataSourceRegister with CreatableRelat
     // A catalog hands over table properties, DataFrameWriter.save() plain options. Only the first may
     // write through V2: for the other, Spark knows `append` and `overwrite` alone in V2.
     val fromCatalog = Seq(TableCatalog.PROP_PROVIDER, TableCatalog.PROP_OWNER).exists(properties.containsKey)
-    new IndexTable(state(properties).orElse(schema, partitioning), properties, writable = fromCatalog)
+    IndexTable(state(properties).orElse(schema, partitioning), properties, writable = fromCatalog)
   }
 
   /** `df.write.format("indextables").mode(...).save()`: all four modes land here. */
@@ -92,7 +92,7 @@ object UseV2 extends Rule[LogicalPlan] {
   }
 
   /** A copy with one argument exchanged, whatever number of arguments this Spark's class has. */
-  private def replaceArgument(plan: LogicalPlan, from: AnyRef, to: AnyRef): LogicalPlan =
+  def replaceArgument(plan: LogicalPlan, from: AnyRef, to: AnyRef): LogicalPlan =
     plan.makeCopy(plan.productIterator.map { a =>
       val argument = a.asInstanceOf[AnyRef]
       if (argument eq from) to else argument

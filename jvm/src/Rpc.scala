@@ -57,6 +57,14 @@ object Rpc {
     reply
   }
 
+  /** Raise an error of Python's table of errors. */
+  def refuse(code: String, context: (String, String)*): Nothing = {
+    val request = json().put("code", code)
+    request.set[ObjectNode]("context", options(context.toMap.asJava))
+    call("refuse", request)
+    throw new IllegalStateException(code)
+  }
+
   /** The session's settings and who runs tasks. A table on local disk needs no keys of stores, which take time to find. */
   def context(local: Boolean = false): ObjectNode = {
     val node = json()

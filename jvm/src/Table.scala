@@ -17,7 +17,8 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** What Python says of a table when it is opened. */
-case class TableState(exists: Boolean, schema: StructType, partitionColumns: Seq[String], json: ObjectNode) {
+case class TableState(exists: Boolean, schema: StructType, partitionColumns: Seq[String], json: ObjectNode,
+    checks: Map[String, String] = Map.empty) {
   def partitioning: Array[Transform] = partitionColumns.map(c => Names.identity(c)).toArray
 
   /** This table, which must be there. */
@@ -26,11 +27,21 @@ case class TableState(exists: Boolean, schema: StructType, partitionColumns: Seq
 
   /** A table that is not there yet looks as it will after the first write. */
   def orElse(schema: StructType, partitioning: Array[Transform]): TableState =
-    if (exists) this
-    else copy(schema = schema, partitionColumns = partitioning.map(_.references.head.fieldNames.mkString(".")).toSeq)
+    if (exists) this else copy(schema = schema, partitionColumns = Partitions.columns(partitioning))
+
+  /** Schema and partitioning, as Python reads them. */
+  def describe(request: ObjectNode): ObjectNode = {
+    request.set[ObjectNode]("table_schema", Encoder.typeOf(schema))
+    val columns = request.putArray("partition_by")
+    partitionColumns.foreach(c => columns.add(c))
+    request
+  }
 }
 
 object TableState {
+  def fresh(schema: StructType, partitioning: Array[Transform]): TableState =
+    TableState(exists = false, schema, Partitions.columns(partitioning), Rpc.json())
+
   def load(properties: java.util.Map[String, String]): TableState = {
     val request = Rpc.json()
     request.set[ObjectNode]("properties", Rpc.options(properties))
@@ -42,11 +53,26 @@ object TableState {
     val exists = reply.get("exists").asBoolean
     val schema = if (exists) schemaOf(reply) else new StructType()
     val columns = reply.path("partition_by").elements().asScala.map(_.asText).toSeq
-    TableState(exists, schema, columns, request)
+    TableState(exists, schema, columns, request, checksOf(reply))
   }
+
+  /** Conditions of a table: name to SQL. */
+  def checksOf(reply: ObjectNode): Map[String, String] =
+    reply.path("checks").properties().asScala.map(e => e.getKey -> e.getValue.asText).toMap
 
   def schemaOf(node: ObjectNode): StructType =
     DataType.fromJson(node.get("schema").toString).asInstanceOf[StructType]
+}
+
+object IndexTable {
+  /** Members that Spark's own file sources have too. */
+  private val File = StructType(Seq(StructField("file_path", StringType, nullable = false),
+    StructField("file_name", StringType, nullable = false), StructField("file_size", LongType, nullable = false),
+    StructField("row_index", LongType, nullable = false)))
+
+  def apply(state: TableState, given: java.util.Map[String, String], writable: Boolean): IndexTable =
+    if (state.checks.nonEmpty && Compat.hasConstraints) Constraints.table(state, given, writable)
+    else new IndexTable(state, given, writable)
 }
 
 class IndexTable(val state: TableState, val given: java.util.Map[String, String], writable: Boolean)
@@ -76,7 +102,8 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
     Hidden("_split", StringType, "path of the split the row is in", isNullable = false),
     Hidden("_doc", LongType, "number of the row in its split", isNullable = false),
     Hidden("_score", FloatType, "relevance of the row for the search"),
-    Hidden("_snippet", StringType, "the part of the text that matches"))
+    Hidden("_snippet", StringType, "the part of the text that matches"),
+    Hidden("_metadata", IndexTable.File, "the split the row is in, as file sources describe files", isNullable = false))
 
   private case class Hidden(name: String, dataType: DataType, override val comment: String,
     override val isNullable: Boolean = true) extends MetadataColumn
@@ -86,18 +113,20 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
     val node = Rpc.json()
     node.set[ObjectNode]("properties", Rpc.options(given))
     node.set[ObjectNode]("options", Rpc.options(options.asCaseSensitiveMap()))
-    if (!state.exists) {
-      node.set[ObjectNode]("table_schema", Encoder.typeOf(state.schema))
-      val columns = node.putArray("partition_by")
-      state.partitionColumns.foreach(c => columns.add(c))
-    }
-    node
+    if (state.exists) node else state.describe(node)
   }
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
     if (state.exists) new IndexScanBuilder(this, request(options)) else () => new EmptyScan(state.schema)
 
-  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new IndexWriteBuilder(this, info)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
+    requireChecked()
+    new IndexWriteBuilder(this, info)
+  }
+
+  /** A Spark that does not check the conditions of a table must not write to it. */
+  private def requireChecked(): Unit = if (state.checks.nonEmpty && !Compat.hasConstraints)
+    Rpc.refuse("CONSTRAINT_UNCHECKED", "path" -> location, "names" -> state.checks.keys.mkString(", "))
 
   override def canDeleteWhere(predicates: Array[Predicate]): Boolean =
     !state.exists || Rpc.call("can_delete", deletion(predicates)).json.get("ok").asBoolean
@@ -110,6 +139,8 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
     node
   }
 
-  override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
+  override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder = {
+    requireChecked()
     () => new RowDelta(this, info)
+  }
 }

@@ -25,7 +25,7 @@ case class TravelByName(session: SparkSession) extends Rule[LogicalPlan] with Lo
       table(name).fold[LogicalPlan](travel) { table =>
         val at = version.map("versionAsOf" -> _) ++ timestamp.map("timestampAsOf" -> instant(_))
         val properties = (table.given.asScala ++ at).asJava
-        val opened = new IndexTable(TableState.load(properties).existing, properties, writable = false)
+        val opened = IndexTable(TableState.load(properties).existing, properties, writable = false)
         SubqueryAlias(name.multipartIdentifier, Compat.relation(opened, CaseInsensitiveStringMap.empty()))
       }
     case other => other.transformExpressions { case s: SubqueryExpression => s.withNewPlan(apply(s.plan)) }

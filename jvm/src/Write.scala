@@ -18,7 +18,7 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.execution.datasources.v2.python.PythonWriterCommitMessage
-import org.apache.spark.sql.functions.lit
+import org.apache.spark.sql.functions.{expr, lit}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -44,12 +44,14 @@ object Saving {
   private def run(reply: ObjectNode, request: ObjectNode, options: Map[String, String], data: DataFrame): Unit = {
     val session = data.sparkSession.asInstanceOf[SparkSession]
     val state = TableState(exists = false, TableState.schemaOf(reply),
-      reply.get("partition_by").elements().asScala.map(_.asText).toSeq, request)
-    val table = new IndexTable(state, options.asJava, writable = true)
+      reply.get("partition_by").elements().asScala.map(_.asText).toSeq, request, TableState.checksOf(reply))
+    val table = IndexTable(state, options.asJava, writable = true)
     val relation = Compat.relation(table, new CaseInsensitiveStringMap(options.asJava))
     val missing = reply.path("missing").elements().asScala.map(_.asText).toSet
     val complete = state.schema.filter(f => missing(f.name))
-      .foldLeft(data)((frame, f) => frame.withColumn(f.name, lit(null).cast(f.dataType)))
+      .foldLeft(data) { (frame, f) =>
+        frame.withColumn(f.name, f.getCurrentDefaultValue().map(expr).getOrElse(lit(null)).cast(f.dataType))
+      }
     val query = complete.asInstanceOf[Dataset[_]].queryExecution.analyzed
     val plan: LogicalPlan = reply.get("action").asText match {
       case "append" => Compat.byName(AppendData, relation, query, options)

@@ -155,6 +155,18 @@ CODES: dict[str, Code] = {
         "give startingVersion or startingTimestamp, and perhaps endingVersion or endingTimestamp",
         "22023",
     ),
+    "COLUMN_CHECKED": Code(
+        InvalidError,
+        "column `{column}` cannot be dropped or renamed: the constraint `{constraint}` names it",
+        "drop the constraint first",
+        "2BP01",
+    ),
+    "COLUMN_DROPPED": Code(
+        SchemaMismatchError,
+        "the table had a column `{column}` that was dropped, and splits still have its values",
+        "choose another name, or overwrite the table with option overwriteSchema=true",
+        "42701",
+    ),
     "COLUMN_UNKNOWN": Code(
         InvalidError,
         "no such column: {columns}; the table has {available}",
@@ -210,11 +222,47 @@ CODES: dict[str, Code] = {
         "keep one of them",
         "22023",
     ),
+    "CONSTRAINT_EXISTS": Code(
+        InvalidError,
+        "the table has a constraint `{name}` already",
+        "choose another name, or drop the constraint first",
+        "42710",
+    ),
+    "CONSTRAINT_IN_REPLACE": Code(
+        UnsupportedError,
+        "REPLACE TABLE cannot have the constraint `{constraint}`",
+        "add it with ALTER TABLE afterwards, or drop the table and create it",
+        "0A000",
+    ),
+    "CONSTRAINT_UNCHECKED": Code(
+        UnsupportedError,
+        "`{path}` has CHECK constraints that only Spark 4.1 or newer can check: {names}",
+        "write through Spark with the IndexTables jar, or drop the constraints",
+        "0A000",
+    ),
+    "CONSTRAINT_UNKNOWN": Code(
+        InvalidError,
+        "the table has no constraint `{name}`; it has: {available}",
+        "correct the name, or write DROP CONSTRAINT IF EXISTS",
+        "42704",
+    ),
+    "CONSTRAINT_UNSUPPORTED": Code(
+        UnsupportedError,
+        "a table cannot have the constraint `{constraint}`",
+        "a table can have a PRIMARY KEY, and CHECK constraints",
+        "0A000",
+    ),
     "DATA_BAD_VALUE": Code(
         InvalidError,
         "column `{column}`: {detail}",
         "correct the rows, or give the column another role (`indexing.typemap`)",
         "22000",
+    ),
+    "DEFAULT_UNCOMPUTED": Code(
+        SchemaMismatchError,
+        "the data has no column `{column}`, and only Spark computes its default `{default}`",
+        "give the column a value, or write through Spark",
+        "42601",
     ),
     "DELETION_VECTOR_POSITION": Code(
         InvalidError,
@@ -455,7 +503,8 @@ CODES: dict[str, Code] = {
     "QUERY_UNKNOWN_FIELD": Code(
         InvalidError,
         "IndexQuery references non-existent field '{field}'. Available fields are: [{available}]",
-        "correct the field name in the search text",
+        "correct the field name in the search text: it is a column of the table, "
+        "whatever the column of a view is called",
         "42703",
     ),
     "REPAIR_LOG_EXISTS": Code(
@@ -639,6 +688,12 @@ CODES: dict[str, Code] = {
         "start a new stream with a new checkpoint location",
         "0A000",
     ),
+    "TABLE_DIFFERS": Code(
+        SchemaMismatchError,
+        "the table at `{path}` is not the table of the statement: {problems}",
+        "leave the columns out to take the table as it is, or choose another location",
+        "42K09",
+    ),
     "TABLE_EXISTS": Code(
         TableExistsError,
         "a table exists already at `{path}`",
@@ -671,8 +726,14 @@ CODES: dict[str, Code] = {
     ),
     "UNSUPPORTED_CHANGE": Code(
         UnsupportedError,
-        "ALTER TABLE can not do this: {change}",
+        "ALTER TABLE cannot do this: {change}",
         "write the data to a new table",
+        "0A000",
+    ),
+    "UNSUPPORTED_PARTITIONING": Code(
+        UnsupportedError,
+        "a table cannot be partitioned by `{partitioning}`",
+        "partition by plain columns: PARTITIONED BY (column, ...)",
         "0A000",
     ),
     "VERSION_NOT_AVAILABLE": Code(

@@ -90,3 +90,13 @@ def test_reads_are_planned_only_in_read():
         if p.parent.name != "read" and built.search(p.read_text("utf-8"))
     ]
     assert elsewhere == []
+
+
+def test_only_rooms_that_change_tables_build_transactions():
+    rooms = {"save", "rows", "commands", "log"}
+    elsewhere = [
+        str(p.relative_to(ROOT))
+        for p in source(".py")
+        if not rooms & set(p.relative_to(ROOT).parts) and "Transaction(" in p.read_text("utf-8")
+    ]
+    assert elsewhere == []

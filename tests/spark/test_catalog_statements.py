@@ -63,17 +63,6 @@ def test_add_column_reaches_the_table_and_the_catalog(spark, name):
     assert "note" in [row.col_name for row in spark.sql(f"DESCRIBE {name}").collect()]
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["RENAME COLUMN message TO text", "DROP COLUMN message", "ALTER COLUMN id TYPE BIGINT"],
-)
-def test_other_changes_of_columns_are_refused(spark, name, change):
-    before = spark.table(name).schema
-    with pytest.raises(Exception, match="UNSUPPORTED_CHANGE"):
-        spark.sql(f"ALTER TABLE {name} {change}")
-    assert spark.table(name).schema == before
-
-
 def test_properties_reach_the_table(spark, name):
     key = "spark.indextables.purge.defaultRetentionHours"
     spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = '50')")

@@ -15,14 +15,17 @@ CURRENT_VERSION = 4
 DELETION_VECTORS = "deletionVectors"
 PRIMARY_KEY = "primaryKey"
 LEAN_SPLITS = "leanSplits"
+CHECK_CONSTRAINTS = "checkConstraints"
 OUR_FEATURES = frozenset({DELETION_VECTORS, PRIMARY_KEY, LEAN_SPLITS})
+# what only writers must understand
+_OF_WRITERS = frozenset({CHECK_CONSTRAINTS})
 _BASE_FEATURES = frozenset({"avroState", "schemaDeduplication"})
 READER_FEATURES = (
     _BASE_FEATURES
     | OUR_FEATURES
     | {"skippedFiles", "extendedMetadata", "footerOffsets", "multiPartCheckpoint"}
 )
-WRITER_FEATURES = READER_FEATURES | {"checkpoint", "optimizeWrite"}
+WRITER_FEATURES = READER_FEATURES | _OF_WRITERS | {"checkpoint", "optimizeWrite"}
 # a log without a protocol action is of the first kind
 OLDEST = Protocol(1, 1)
 NEW_TABLE = Protocol(CURRENT_VERSION, CURRENT_VERSION, _BASE_FEATURES, _BASE_FEATURES)
@@ -67,14 +70,16 @@ def _check(
 def raised(protocol: Protocol, features: Iterable[str]) -> Protocol:
     """The protocol with more features; versions only ever rise."""
     wanted = frozenset(features)
-    if wanted <= protocol.reader_features and wanted <= protocol.writer_features:
+    of_readers = wanted - _OF_WRITERS
+    if of_readers <= protocol.reader_features and wanted <= protocol.writer_features:
         return protocol
     base = upgraded(protocol)
+    least = VERSION_WITH_FEATURES if of_readers else CURRENT_VERSION
     return replace(
         base,
-        min_reader_version=max(VERSION_WITH_FEATURES, base.min_reader_version),
+        min_reader_version=max(least, base.min_reader_version),
         min_writer_version=max(VERSION_WITH_FEATURES, base.min_writer_version),
-        reader_features=base.reader_features | wanted,
+        reader_features=base.reader_features | of_readers,
         writer_features=base.writer_features | wanted,
     )
 

@@ -9,6 +9,7 @@ from indextables.config import indexing, log
 from indextables.errors import error
 from indextables.expr.values import kind_of
 from indextables.plan.columns import INDEXING_KEY
+from indextables.plan.dropped import dropped_columns
 from indextables.plan.keys import check_key_fields, plan_key
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def plan_fields(
     On an append `configuration` is the table's: what it remembers holds, and an option that says
     something else is an error.
     """
-    _check_names(schema, settings, partition_columns)
+    _check_names(schema, settings, partition_columns, dropped_columns(configuration or {}))
     remembered = json.loads((configuration or {}).get(INDEXING_KEY, "{}"))
     with_stats = _stats_columns(schema, settings, partition_columns)
     fields = []
@@ -121,13 +122,17 @@ def _listed(settings: Settings, option: Option[tuple[str, ...]], name: str) -> b
     return name in {listed.lower() for listed in settings.get(option)}
 
 
-def _check_names(schema: Struct, settings: Settings, partition_columns: Sequence[str]) -> None:
-    """Every column an indexing option names must exist, and be inside the splits."""
+def _check_names(
+    schema: Struct, settings: Settings, partition_columns: Sequence[str], dropped: frozenset[str]
+) -> None:
+    """Every column an indexing option names must exist, or have existed, and be inside splits."""
     partitions = {name.lower() for name in partition_columns}
     known = {name.lower() for name in schema.names}
     named = [(option, column) for option in _PER_FIELD for column in settings.per_field(option)]
     named += [(option, column) for option in _LISTS for column in settings.get(option)]
     for option, column in named:
+        if column.lower() in dropped - known:
+            continue
         if column.lower() not in known:
             raise error(
                 "INDEXING_UNKNOWN_COLUMN",

@@ -119,3 +119,21 @@ def _widens(source: DataType, target: DataType) -> bool:
         whole = target.precision - target.scale >= source.precision - source.scale
         return whole and target.scale >= source.scale
     return (one, other) in {("float", "double"), ("byte", "float"), ("short", "float")}
+
+
+def differences(given: Struct, table: Struct) -> list[str]:
+    """How columns of a statement differ from a table's, whatever their order and nullability."""
+    asked = {field.name.lower(): field for field in given.fields}
+    known = {field.name.lower(): field for field in table.fields}
+    problems = [f"it has no column `{f.name}`" for name, f in asked.items() if name not in known]
+    problems += [
+        f"the statement lacks its column `{f.name}`"
+        for name, f in known.items()
+        if name not in asked
+    ]
+    problems += [
+        f"column `{f.name}` is {describe(f.type)}, the statement says {describe(asked[name].type)}"
+        for name, f in known.items()
+        if name in asked and describe(asked[name].type) != describe(f.type)
+    ]
+    return problems

@@ -18,7 +18,7 @@ from indextables.index.vectors import load_deletions
 from indextables.log.actions import DeletionVector
 from indextables.plan.partials import complete_partial, merge_partials
 from indextables.plan.partitions import parse_value, typed_array
-from indextables.read.spec import DOC, PSEUDO, SNIPPET, SPLIT, ReadSpec, Source
+from indextables.read.spec import DOC, FILE, PSEUDO, ROW_INDEX, SNIPPET, SPLIT, ReadSpec, Source
 from indextables.runtime.handles import Vector, native_store, open_split
 from indextables.storage import open_store
 
@@ -174,6 +174,8 @@ def search_split(
     whole = {**constants(spec, source), SPLIT: pa.scalar(source.path, pa.string()), **given}
     if spec.snippet is None:
         whole[SNIPPET] = pa.scalar(None, pa.string())
+    if spec.file_members:
+        whole[FILE] = pa.scalar(_file(spec, source), spec.output.field(FILE).type)
     return _delivered(spec, found, whole)
 
 
@@ -195,7 +197,29 @@ def _complete(
         pa.repeat(whole[f.name], batch.num_rows) if f.name in whole else inside[f.name]
         for f in schema
     ]
+    if FILE in whole:
+        at = schema.get_field_index(FILE)
+        arrays[at] = _numbered(arrays[at], inside.get(DOC))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _file(spec: ReadSpec, source: Source) -> dict[str, Any]:
+    """The file of a split, as Spark's file sources describe files."""
+    folder = spec.place[0] if spec.is_remote else f"file:{spec.place[0]}"
+    return {
+        "file_path": f"{folder.rstrip('/')}/{source.path}",
+        "file_name": source.path.rsplit("/", 1)[-1],
+        "file_size": source.size,
+    }
+
+
+def _numbered(files: pa.StructArray, rows: pa.Array | None) -> pa.StructArray:
+    """Descriptions of files with the number of each row in its file."""
+    members = [
+        rows if member.name == ROW_INDEX and rows is not None else files.field(member.name)
+        for member in files.type
+    ]
+    return pa.StructArray.from_arrays(members, fields=list(files.type))
 
 
 def constants(spec: ReadSpec, source: Source) -> dict[str, pa.Scalar]:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
 SPLIT, DOC, SCORE, SNIPPET = "_split", "_doc", "_score", "_snippet"
 PSEUDO = {SPLIT: pa.string(), DOC: pa.int64(), SCORE: pa.float32(), SNIPPET: pa.string()}
+# the file of a row, with the names that Spark's file sources give its members
+FILE = "_metadata"
+ROW_INDEX = "row_index"
 # where a row is
 ROW_ID = pa.schema([pa.field(name, PSEUDO[name]) for name in (SPLIT, DOC)])
 
@@ -40,6 +43,7 @@ class Source:
     vector: Vector | None
     query: int
     prewarm: bool = False
+    size: int | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -52,6 +56,7 @@ class Source:
             vector=tuple(vector) if vector else None,
             query=value["query"],
             prewarm=value.get("prewarm", False),
+            size=value.get("size"),
         )
 
 
@@ -90,10 +95,22 @@ class ReadSpec:
     def engine_schema(self) -> pa.Schema:
         """What the engine delivers; what is the same for a whole split is put in afterwards."""
         outside = {SPLIT, *self.partition_columns, *self.given}
+        if self.file_members:
+            outside.add(FILE)
         if self.snippet is None:
             outside.add(SNIPPET)  # no text column to cut one from
         inside = [f for f in self.output if f.name not in outside]
-        return pa.schema(inside or [pa.field(DOC, pa.int64())])
+        numbered = ROW_INDEX in self.file_members and DOC not in self.output.names
+        if numbered or not inside:
+            inside.append(pa.field(DOC, pa.int64()))
+        return pa.schema(inside)
+
+    @cached_property
+    def file_members(self) -> list[str]:
+        """What is asked of the files of rows; a column of the table of that name comes first."""
+        if FILE not in self.output.names or self.schema.get(FILE) is not None:
+            return []
+        return [member.name for member in self.output.field(FILE).type]
 
     @property
     def is_remote(self) -> bool:
@@ -129,10 +146,11 @@ def sources_of(
 ) -> list[Source]:
     """The splits of a plan, as tasks name them; some are loaded before they are asked."""
     wanted = ["path", "partitionValues", "footerStartOffset", "footerEndOffset", "deletionVector"]
+    wanted.append("size")
     sources = []
     warm = [False] * files.num_rows if prewarmed is None else prewarmed
     for row, query, load in zip(files.select(wanted).to_pylist(), query_of, warm, strict=True):
-        start, end, vector = (row[key] for key in wanted[2:])
+        start, end, vector, size = (row[key] for key in wanted[2:])
         sources.append(
             Source(
                 path=row["path"],
@@ -141,6 +159,7 @@ def sources_of(
                 vector=tuple(vector.values()) if vector else None,
                 query=query,
                 prewarm=load,
+                size=size,
             )
         )
     return sources

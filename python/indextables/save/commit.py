@@ -13,15 +13,16 @@ from indextables.log.actions import IndexFile, Metadata, RemoveFile, Txn
 from indextables.log.protocol import PRIMARY_KEY
 from indextables.log.snapshot import without_paths
 from indextables.log.transaction import Operation, Transaction
-from indextables.model.types import DataType, Field, Struct, render_schema
+from indextables.model.types import Struct, render_schema
+from indextables.plan.dropped import check_not_dropped, without_dropped
 from indextables.plan.fields import remember_fields, remember_layout
-from indextables.plan.keys import remember_key
 from indextables.plan.partitions import map_column
 from indextables.plan.schemas import check_duplicates, fit_schema
 from indextables.rows.change_rows import without_rows
 from indextables.rows.commit_rows import note_updates, once_per_version
 from indextables.rows.key_rows import KeyRows
 from indextables.rows.upsert import upsert
+from indextables.save.create import new_configuration
 from indextables.save.splits import (
     WriteSpec,
     WrittenSplit,
@@ -87,6 +88,7 @@ def plan_save(
             existing=", ".join(table.partition_columns) or "none",
         )
     schema = fit_schema(data, table.schema, merge=settings.get(keys.MERGE_SCHEMA))
+    check_not_dropped(schema.names, table.schema.names, table.metadata.configuration)
     given = {name.lower() for name in data.names}
     missing = tuple(name for name in table.schema.names if name.lower() not in given)
     action, where = _action(mode, settings, dynamic=dynamic and bool(table.partition_columns))
@@ -120,13 +122,6 @@ def _partition_columns(given: Iterable[str], schema: Struct) -> tuple[str, ...]:
 def nullable(schema: Struct) -> Struct:
     """A schema whose columns may all be null, as Spark's own formats store data."""
     return Struct(tuple(replace(field, nullable=True) for field in schema.fields))
-
-
-def add_column(schema: Struct, name: str, kind: DataType) -> Struct:
-    """The schema with one more column."""
-    grown = Struct((*schema.fields, Field(name, kind)))
-    check_duplicates(grown)
-    return grown
 
 
 @dataclass(frozen=True)
@@ -163,12 +158,7 @@ def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
 def _commit(log: Log, save: Save, table: Snapshot | None) -> Committed:
     features = _features(save)
     if table is None:
-        configuration = {
-            **save.configuration,
-            **remember_fields(save.fields),
-            **remember_key(save.settings),
-            **remember_layout(save.settings),
-        }
+        configuration = new_configuration(save.fields, save.settings, save.configuration)
         table = log.create(save.schema, save.partition_columns, configuration, features).snapshot
     adds = tuple(split.to_add() for split in save.splits)
     rows = sum(split.num_records for split in save.splits)
@@ -274,6 +264,7 @@ def _new_metadata(table: Snapshot, save: Save) -> tuple[Metadata, ...]:
     before = table.metadata.configuration
     # rows of the old layout stay after anything but a full overwrite: then it is for this write
     layout = remember_layout(save.settings) if save.overwrite == "all" else {}
+    kept = without_dropped(before) if save.overwrite == "all" else before
     same = table.schema == save.schema and table.partition_columns == save.partition_columns
     if same and layout.items() <= before.items():
         return ()
@@ -282,7 +273,7 @@ def _new_metadata(table: Snapshot, save: Save) -> tuple[Metadata, ...]:
             table.metadata,
             schema_string=render_schema(save.schema),
             partition_columns=save.partition_columns,
-            configuration={**before, **remember_fields(save.fields), **layout},
+            configuration={**kept, **remember_fields(save.fields), **layout},
         ),
     )
 

@@ -9,6 +9,8 @@ import pyarrow as pa
 from indextables.config.settings import resolve
 from indextables.errors import TableNotFoundError
 from indextables.model.arrow import schema_from_arrow
+from indextables.plan.constraints import require_no_checks
+from indextables.plan.defaults import require_no_defaults
 from indextables.read.table import OpenTable
 from indextables.save.commit import Save, SavePlan, commit_save, plan_save
 from indextables.save.condition import Condition
@@ -42,11 +44,13 @@ def run_write_table(
     known = {} if table is None else table.metadata.configuration
     settings = resolve(options, table=known)
     path = log.store.url
+    require_no_checks(known, path)
     plan = plan_save(
         mode, schema_from_arrow(data.schema), partition_by or None, table, settings, path=path
     )
     if plan.action == "none":
         return None
+    require_no_defaults(plan.schema, plan.missing)
     condition = None
     if plan.where is not None and table is not None:
         predicates = [parse(plan.where, table.schema)]

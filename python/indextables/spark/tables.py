@@ -1,44 +1,36 @@
-"""Operations on whole tables: open, create, change, drop."""
+"""Operations on whole tables as the hooks ask for them: open, create, change, drop."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from indextables.config import rows
 from indextables.config.option import PREFIX
-from indextables.config.settings import resolve
 from indextables.errors import error
-from indextables.expr.predicate import read_type
-from indextables.log.protocol import PRIMARY_KEY, raised
-from indextables.log.transaction import Operation, Transaction
-from indextables.model.types import Struct, render_schema
-from indextables.plan.fields import plan_fields, remember_fields, remember_layout
-from indextables.plan.keys import check_same_key, plan_key, remember_key
+from indextables.plan.constraints import CHECKS_KEY, checks_of, constraint_properties
 from indextables.plan.partitions import partition_arrays
-from indextables.save.commit import add_column
+from indextables.save.alter import alter_table, finish_alter_table, undo_alter_table
+from indextables.save.create import Definition, adopt_table, create_table
 from indextables.spark import changes
+from indextables.spark.request import Request
 from indextables.spark.shipping import to_stream
 from indextables.spark.warm import find_table, log_of, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from indextables.log import Snapshot
-    from indextables.log.actions import Action
     from indextables.spark.planner import Answer
-    from indextables.spark.request import Request
 
-_BARE = {option.key for option in rows.OPTIONS}
+_BARE = {CHECKS_KEY, *(option.key for option in rows.OPTIONS)}
 _ABSENT = {"exists": False, "partition_by": []}
 
 
 def load(request: Request) -> dict[str, Any]:
     """What Spark must know of a table before it plans."""
-    if request.find_path() is None and "provider" in request.options:
-        return _ABSENT  # CREATE TABLE without LOCATION: the catalog has not chosen a place yet
+    if request.find_path() is None:
+        return _ABSENT  # CREATE TABLE without LOCATION: the catalog has not chosen a location yet
     table = find_table(request)
     if table is None:
         return _ABSENT
@@ -50,6 +42,7 @@ def load(request: Request) -> dict[str, Any]:
         else snapshot.schema.to_json(),
         "partition_by": list(snapshot.partition_columns),
         "version": snapshot.version,
+        "checks": checks_of(snapshot.metadata.configuration),
     }
 
 
@@ -69,53 +62,57 @@ def properties_of(request: Request) -> dict[str, str]:
     }
 
 
-def create(request: Request) -> dict[str, Any]:
-    """Make an empty table."""
-    if find_table(request) is not None:
-        raise error("TABLE_EXISTS", path=request.path)
+def definition_of(request: Request) -> Definition:
+    """The table that a statement describes, perhaps like another one."""
+    request = _with_constraints(request)
     schema, columns = request.schema("table_schema"), tuple(request.body["partition_by"])
-    fields = plan_fields(schema, request.settings, columns)
-    key = plan_key(schema, columns, request.settings)
-    configuration = {
-        **properties_of(request),
-        **remember_fields(fields),
-        **remember_key(request.settings),
-        **remember_layout(request.settings),
-    }
-    features = frozenset({PRIMARY_KEY} if key is not None else ())
-    done = log_of(request).create(schema, columns, configuration, features)
-    return {"version": done.version}
+    like: Mapping[str, str] = {}
+    if "like" in request.body:
+        source = open_table(Request({**request.body, "properties": request.body["like"]}))
+        like = source.snapshot.metadata.configuration
+    return Definition(schema, columns, request.settings_for(like), properties_of(request), like)
+
+
+def _with_constraints(request: Request) -> Request:
+    """The request with properties for the constraints of a statement."""
+    given: Mapping[str, str] = request.body.get("properties") or {}
+    meant = constraint_properties(request.body.get("constraints") or ())
+    return Request({**request.body, "properties": {**given, **meant}})
+
+
+def create(request: Request) -> dict[str, Any]:
+    """Create an empty table."""
+    return {"version": create_table(log_of(request), definition_of(request)).version}
+
+
+def adopt(request: Request) -> dict[str, Any]:
+    """Create an empty table, or take the one at the location when it is the same."""
+    return {"version": adopt_table(log_of(request), definition_of(request)).version}
 
 
 def alter(request: Request) -> dict[str, Any]:
-    """Set or remove properties, add columns."""
+    """Change properties and columns: all of the changes or none."""
     table = open_table(request)
-    changes: list[dict[str, Any]] = request.body["changes"]
+    done = alter_table(table.log, table.snapshot, request.body["changes"])
+    return {"version": done.version, "fills": list(done.fills), "then": list(done.then)}
 
-    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
-        configuration = dict(newest.metadata.configuration)
-        schema: Struct = newest.schema
-        for change in changes:
-            if "set" in change:
-                configuration[change["set"]] = change["value"]
-            elif "remove" in change:
-                configuration.pop(change["remove"], None)
-            else:
-                schema = add_column(schema, change["add_column"], read_type(change["type"]))
-        metadata = replace(
-            newest.metadata, schema_string=render_schema(schema), configuration=configuration
-        )
-        settings = resolve(table=configuration)
-        if newest.num_files:
-            check_same_key(settings, newest.metadata.configuration)
-        if plan_key(schema, newest.partition_columns, settings) is None:
-            return (metadata,)
-        return (metadata, raised(newest.protocol, {PRIMARY_KEY}))
 
-    done = table.log.commit(
-        Transaction(Operation.CHANGE_METADATA, table.snapshot.version, rebuild=rebuild)
-    )
-    return {"version": done.version}
+def finish_alter(request: Request) -> dict[str, Any]:
+    """Make the changes that follow an update of all rows; `again` after which version, if so."""
+    log = open_table(request).log
+    done = finish_alter_table(log, request.body["changes"], request.body["after"])
+    return {"again": log.snapshot().version if done is None else -1}
+
+
+def undo_alter(request: Request) -> dict[str, Any]:
+    """Take changes back that the catalog with the table's name refused."""
+    undo_alter_table(open_table(request).log, request.body["version"])
+    return {}
+
+
+def refuse(request: Request) -> dict[str, Any]:
+    """Raise an error that the hooks found."""
+    raise error(request.body["code"], **request.body["context"])
 
 
 def partitions(request: Request) -> Answer:

@@ -12,6 +12,7 @@ from indextables.errors import error
 from indextables.log.actions import Txn
 from indextables.log.transaction import Attempt
 from indextables.model.types import Struct
+from indextables.plan.constraints import checks_of, require_no_checks
 from indextables.plan.layout import plan_layout
 from indextables.read.table import OpenTable
 from indextables.save.commit import Save, commit_save, plan_save
@@ -52,6 +53,7 @@ def prepare(request: Request) -> dict[str, Any]:
         "partition_by": list(plan.partition_columns),
         "missing": list(plan.missing),
         "where": plan.where,
+        "checks": {} if table is None else checks_of(table.snapshot.metadata.configuration),
     }
 
 
@@ -106,6 +108,15 @@ def replace_table(request: Request) -> dict[str, Any]:
     return commit(Request({**request.body, "overwrite": "all", "messages": []}))
 
 
+def prepare_location(request: Request) -> dict[str, Any]:
+    """What a table at the location of a new name is to the statement: replaced, or in its way."""
+    if request.find_path() is None or find_table(request) is None:
+        return {}
+    if not request.body["replaces"]:
+        raise error("TABLE_EXISTS", path=request.path)
+    return replace_table(request)
+
+
 def abort(request: Request) -> dict[str, Any]:
     """Remove what the tasks of a failed write left behind, unless a commit was tried.
 
@@ -132,6 +143,9 @@ def lost(request: Request) -> dict[str, Any]:
 def plain_body(request: Request, columns: dict[str, Any], *, overwrite: bool) -> dict[str, Any]:
     """The document of a write through Spark's plain Python data source."""
     mode = "overwrite" if overwrite else "append"
+    table = find_table(request)
+    if table is not None:
+        require_no_checks(table.snapshot.metadata.configuration, request.path)
     plan = prepare(Request({**request.body, "mode": mode, "data_schema": columns}))
     return {
         "overwrite": "all" if overwrite else "none",

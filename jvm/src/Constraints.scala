@@ -1,0 +1,48 @@
+package org.apache.spark.sql.indextables
+
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+
+import org.apache.spark.sql.connector.catalog.TableChange
+import org.apache.spark.sql.connector.catalog.constraints._
+
+/** Constraints came with Spark 4.1: nothing here may be touched before `Compat.hasConstraints` said so. */
+object Constraints {
+  def encode(constraints: Array[Constraint]): ArrayNode = {
+    val array = Rpc.mapper.createArrayNode()
+    constraints.foreach(c => array.add(encode(c)))
+    array
+  }
+
+  private def encode(constraint: Constraint): ObjectNode = {
+    val node = Rpc.json().put("name", constraint.name)
+    constraint match {
+      case c: Check => node.put("kind", "check").put("sql", c.predicateSql)
+      case k: PrimaryKey =>
+        val columns = node.put("kind", "primary_key").put("sql", k.toDDL).putArray("columns")
+        k.columns.foreach(c => columns.add(c.fieldNames.mkString(".")))
+        node
+      case other => node.put("kind", "other").put("sql", other.toDDL)
+    }
+  }
+
+  def change(change: TableChange): ObjectNode = change match {
+    case c: TableChange.AddConstraint =>
+      val node = Rpc.json()
+      node.set[ObjectNode]("add_constraint", encode(c.constraint))
+      node
+    case c: TableChange.DropConstraint => Rpc.json().put("drop_constraint", c.name).put("if_exists", c.ifExists)
+    case other => Rpc.json().put("other", other.getClass.getSimpleName)
+  }
+
+  def table(state: TableState, given: java.util.Map[String, String], writable: Boolean): IndexTable =
+    new CheckedTable(state, given, writable)
+}
+
+/** A table with conditions: Spark checks them on every write. */
+class CheckedTable(state: TableState, given: java.util.Map[String, String], writable: Boolean)
+  extends IndexTable(state, given, writable) {
+  override def constraints(): Array[Constraint] = state.checks.map { case (name, sql) =>
+    Constraint.check(name).predicateSql(sql).enforced(true).validationStatus(Constraint.ValidationStatus.VALID)
+      .build(): Constraint
+  }.toArray
+}

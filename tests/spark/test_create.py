@@ -1,0 +1,270 @@
+"""Every way to create a table creates it: version 0 says all that the statement said."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from pyspark.sql.functions import col
+from pyspark.sql.types import StructType
+from tests.connect.server import HOME, environment, settings
+
+import indextables
+from indextables import IndexTable
+from indextables.log import open_log
+from indextables.storage import open_store
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def name(spark):
+    """A table name that is free before and after."""
+    spark.sql("DROP TABLE IF EXISTS fresh")
+    yield "fresh"
+    spark.sql("DROP TABLE IF EXISTS fresh")
+
+
+def rows(spark, sql: str) -> list[tuple]:
+    return sorted((tuple(row) for row in spark.sql(sql).collect()), key=str)
+
+
+def snapshot(path: str):
+    return open_log(open_store(path)).snapshot()
+
+
+KEYED = (
+    "(id INT, message STRING COMMENT 'what was said', kind INT) USING indextables "
+    "PARTITIONED BY (kind) {location} TBLPROPERTIES ('primary-key'='id', "
+    "'spark.indextables.indexing.typemap.message'='text')"
+)
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_create_table_writes_version_0(spark, name, table_path, external):
+    location = f"LOCATION '{table_path}'" if external else ""
+    spark.sql(f"CREATE TABLE {name} {KEYED.format(location=location)}")
+    place = table_path if external else IndexTable.forName(spark, name).path
+    made = snapshot(place)
+    assert (made.version, made.schema.names) == (0, ["id", "message", "kind"])
+    assert made.partition_columns == ("kind",)
+    assert made.schema.fields[1].metadata["comment"] == "what was said"
+    assert made.metadata.configuration["primary-key"] == "id"
+    assert "primaryKey" in made.protocol.writer_features
+    assert spark.table(name).count() == 0
+    # an append by path keeps the key and the index of the statement
+    frame = spark.createDataFrame(
+        [(1, "a fox", 1), (1, "a dog", 2)], "id int, message string, kind int"
+    )
+    for _ in range(2):
+        frame.write.format("indextables").mode("append").save(place)
+    assert rows(spark, f"SELECT id FROM {name} WHERE message indexquery 'fox OR dog'") == [(1,)]
+
+
+def test_rows_of_a_new_empty_table_can_be_changed(spark, name):
+    spark.sql(f"CREATE TABLE {name} (id INT, message STRING) USING indextables")
+    spark.sql(f"UPDATE {name} SET message = 'x' WHERE id = 1")
+    spark.sql(f"DELETE FROM {name} WHERE id + 1 = 2")
+    assert rows(spark, f"SELECT max(id), count(*) FROM {name}") == [(None, 0)]
+    assert rows(spark, f"SELECT * FROM {name} WHERE * indexquery 'x'") == []
+    spark.sql(
+        f"MERGE INTO {name} t USING (SELECT 1 AS id, 'm' AS message) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert rows(spark, f"SELECT * FROM {name}") == [(1, "m")]
+
+
+def test_catalog_create_table(spark, name, table_path):
+    schema = StructType.fromDDL("id INT, message STRING")
+    spark.catalog.createTable(name, table_path, "indextables", schema)
+    assert snapshot(table_path).version == 0
+    assert spark.table(name).schema == schema
+
+
+def test_without_using_the_default_source_counts(spark, name):
+    spark.conf.set("spark.sql.sources.default", "indextables")
+    try:
+        spark.sql(f"CREATE TABLE {name} (a INT)")
+        spark.sql(f"INSERT INTO {name} VALUES (1)")
+    finally:
+        spark.conf.unset("spark.sql.sources.default")
+    assert snapshot(IndexTable.forName(spark, name).path).num_records == 1
+    spark.read.format("indextables").load(IndexTable.forName(spark, name).path).count()
+
+
+def test_create_if_not_exists_leaves_a_table_alone(spark, name):
+    spark.sql(f"CREATE TABLE {name} (a INT) USING indextables")
+    spark.sql(f"INSERT INTO {name} VALUES (1)")
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} (b STRING) USING indextables")
+    assert rows(spark, f"SELECT a FROM {name}") == [(1,)]
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+        spark.sql(f"CREATE TABLE {name} (b STRING) USING indextables")
+
+
+@pytest.fixture
+def existing(spark, table_path) -> str:
+    """A partitioned table with a key."""
+    frame = spark.range(3).selectExpr("cast(id AS int) AS id", "'a fox' AS message", "1 AS kind")
+    writer = frame.write.format("indextables").option("primary-key", "id")
+    writer.option("indexing.typemap.message", "text").partitionBy("kind").save(table_path)
+    return table_path
+
+
+def test_a_table_at_the_location_is_adopted(spark, name, existing):
+    before = snapshot(existing).version
+    spark.sql(f"CREATE TABLE {name} USING indextables LOCATION '{existing}'")
+    assert rows(spark, f"SELECT id FROM {name} WHERE message indexquery 'fox'") == [
+        (0,),
+        (1,),
+        (2,),
+    ]
+    spark.sql(f"DROP TABLE {name}")
+    statement = KEYED.format(location=f"LOCATION '{existing}'")
+    spark.sql(f"CREATE TABLE {name} {statement}")
+    assert spark.table(name).count() == 3
+    assert snapshot(existing).version == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("(id INT, message STRING) USING indextables PARTITIONED BY (kind)", "kind"),
+        ("(id INT, message INT, kind INT) USING indextables PARTITIONED BY (kind)", "message"),
+        ("(id INT, message STRING, kind INT) USING indextables", "partitioned by `kind`"),
+        ("(id INT, message STRING, kind INT) USING indextables PARTITIONED BY (id)", "partitioned"),
+        ("USING indextables TBLPROPERTIES ('primary-key'='message')", "PRIMARY_KEY_CHANGED"),
+        (
+            "USING indextables TBLPROPERTIES ('spark.indextables.indexing.typemap.message'='json')",
+            "INDEXING_CHANGED",
+        ),
+    ],
+)
+def test_a_different_table_at_the_location_is_refused(spark, name, existing, statement, message):
+    with pytest.raises(Exception, match=message):
+        spark.sql(f"CREATE TABLE {name} {statement} LOCATION '{existing}'")
+    assert not spark.catalog.tableExists(name)
+    assert snapshot(existing).num_records == 3
+
+
+def test_rows_are_not_added_to_a_table_at_the_location(spark, name, existing):
+    with pytest.raises(Exception, match="TABLE_EXISTS"):
+        spark.sql(
+            f"CREATE TABLE {name} USING indextables LOCATION '{existing}' "
+            "AS SELECT 7 AS id, 'x' AS message, 1 AS kind"
+        )
+    assert not spark.catalog.tableExists(name)
+    assert snapshot(existing).num_records == 3
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_as_select_keeps_what_the_statement_says(spark, name, table_path, external):
+    location = f"LOCATION '{table_path}'" if external else ""
+    spark.sql(
+        f"CREATE TABLE {name} USING indextables PARTITIONED BY (kind) {location} "
+        "TBLPROPERTIES ('primary-key'='id') AS SELECT 1 AS id, 2 AS kind WHERE false"
+    )
+    made = snapshot(IndexTable.forName(spark, name).path)
+    assert (made.partition_columns, made.num_records) == (("kind",), 0)
+    assert made.metadata.configuration["primary-key"] == "id"
+    spark.sql(f"INSERT INTO {name} VALUES (1, 1), (1, 1)")
+    assert rows(spark, f"SELECT * FROM {name}") == [(1, 1)]
+
+
+def test_a_failed_as_select_leaves_nothing(spark, name, table_path):
+    with pytest.raises(Exception, match="boom"):
+        spark.sql(
+            f"CREATE TABLE {name} USING indextables LOCATION '{table_path}' "
+            "AS SELECT raise_error('boom') AS id"
+        )
+    assert not spark.catalog.tableExists(name)
+    with pytest.raises(indextables.errors.TableNotFoundError):
+        snapshot(table_path)
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_replace_takes_schema_partitioning_and_rows(spark, name, table_path, external):
+    location = f"LOCATION '{table_path}'" if external else ""
+    spark.sql(f"CREATE TABLE {name} (a INT) USING indextables {location}")
+    spark.sql(f"INSERT INTO {name} VALUES (1)")
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {name} (b STRING, c INT) USING indextables "
+        f"PARTITIONED BY (c) {location}"
+    )
+    made = snapshot(IndexTable.forName(spark, name).path)
+    assert (made.schema.names, made.partition_columns, made.num_records) == (["b", "c"], ("c",), 0)
+    spark.sql(f"INSERT INTO {name} VALUES ('x', 1)")
+    spark.sql(f"CREATE OR REPLACE TABLE {name} USING indextables {location} AS SELECT 1.5D AS d")
+    assert rows(spark, f"SELECT * FROM {name}") == [(1.5,)]
+    assert snapshot(IndexTable.forName(spark, name).path).partition_columns == ()
+
+
+def test_frames_create_and_replace_by_name(spark, name, table_path):
+    frame = spark.range(3).selectExpr("id", "id % 2 AS kind")
+    writer = frame.writeTo(name).using("indextables").partitionedBy(col("kind"))
+    writer.tableProperty("primary-key", "id").create()
+    assert (
+        snapshot(IndexTable.forName(spark, name).path).metadata.configuration["primary-key"] == "id"
+    )
+    frame.write.format("indextables").mode("append").saveAsTable(name)
+    assert spark.table(name).count() == 3
+    other = spark.range(2).selectExpr("cast(id AS string) AS word")
+    other.write.format("indextables").mode("overwrite").saveAsTable(name)
+    assert rows(spark, f"SELECT * FROM {name}") == [("0",), ("1",)]
+    spark.sql(f"DROP TABLE {name}")
+    for more in (frame, other):
+        save = more.write.format("indextables").mode("overwrite").option("path", table_path)
+        save.saveAsTable(name)
+    assert rows(spark, f"SELECT * FROM {name}") == [("0",), ("1",)]
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "CLUSTERED BY (a) INTO 4 BUCKETS",
+        "PARTITIONED BY (bucket(4, a))",
+        "PARTITIONED BY (days(d))",
+    ],
+)
+def test_computed_partitions_are_refused(spark, name, table_path, clause):
+    for target in (f"{name} (a INT, b INT, d DATE) USING indextables",
+                   f"indextables.`{table_path}` (a INT, b INT, d DATE)"):  # fmt: skip
+        with pytest.raises(Exception, match="UNSUPPORTED_PARTITIONING"):
+            spark.sql(f"CREATE TABLE {target} {clause}")
+    assert not spark.catalog.tableExists(name)
+
+
+def test_create_like(spark, name, existing):
+    spark.sql("DROP TABLE IF EXISTS same")
+    spark.sql(f"CREATE TABLE {name} USING indextables LOCATION '{existing}'")
+    spark.sql(f"CREATE TABLE same LIKE {name} TBLPROPERTIES ('note'='x')")
+    made = snapshot(IndexTable.forName(spark, "same").path)
+    assert (made.version, made.num_records, made.partition_columns) == (0, 0, ("kind",))
+    assert made.schema == snapshot(existing).schema
+    assert made.metadata.configuration["primary-key"] == "id"
+    spark.sql("INSERT INTO same SELECT * FROM fresh UNION ALL SELECT * FROM fresh")
+    assert rows(spark, "SELECT count(*) FROM same WHERE message indexquery 'fox'") == [(3,)]
+    spark.sql(f"CREATE TABLE IF NOT EXISTS same LIKE {name}")
+    with pytest.raises(Exception, match="ALREADY_EXISTS"):
+        spark.sql(f"CREATE TABLE same LIKE {name}")
+    spark.sql("DROP TABLE same")
+
+
+SCRIPT = """
+CREATE TABLE made (id INT, message STRING) USING indextables
+  LOCATION '{path}' TBLPROPERTIES ('primary-key' = 'id');
+UPDATE made SET message = 'x';
+SELECT 'rows', count(*) FROM made;
+"""
+
+
+def test_spark_sql_creates(tmp_path, table_path):
+    script = tmp_path / "script.sql"
+    script.write_text(SCRIPT.format(path=table_path))
+    conf = [p for k, v in settings(tmp_path).items() for p in ("--conf", f"{k}={v}")]
+    command = [str(HOME / "bin" / "spark-sql"), *conf, "-f", str(script)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment()
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "rows\t0" in done.stdout.splitlines()
+    assert snapshot(table_path).metadata.configuration["primary-key"] == "id"
