@@ -218,7 +218,8 @@ def test_the_pointer_is_only_a_hint(damaged, content):
     "member",
     ['"createdAt":1e400', '"numFiles":Infinity', '"totalBytes":9223372036854775808',
      '"tombstones":["\\ud800"]', '"schemaRegistry":{"a":1}', '"manifests":{}',
-     '"manifests":[{"path":"m.avro","numEntries":1e999}]'],
+     '"manifests":[{"path":"m.avro","numEntries":1e999}]',
+     '"manifests":[{"path":"m.avro","numEntries":1,"partitionBounds":{"n":{"min":1}}}]'],
 )  # fmt: skip
 def test_a_state_in_json_with_nonsense_is_refused_by_name(damaged, member):
     store = damaged.log.store

@@ -203,3 +203,9 @@ def test_a_time_is_understood(text, expected):
 def test_a_text_that_is_no_time_is_refused():
     with pytest.raises(InvalidError, match="yesterday"):
         parse_timestamp("yesterday")
+
+
+@pytest.mark.parametrize("text", ["inf", "nan", "1e400", "-1e18", "99999999999999999", "-1e400"])
+def test_a_time_beyond_the_calendar_is_refused(text):
+    with pytest.raises(InvalidError, match="TIMESTAMP_INVALID"):
+        parse_timestamp(text)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from indextables.errors import error
+from indextables.log import json_values as read
 from indextables.log import names
 from indextables.log.reading import Reader
 from indextables.log.replay import Commit
@@ -103,19 +104,20 @@ def version_at(reader: Reader, timestamp_ms: int) -> int:
 
 def parse_timestamp(text: str) -> int:
     """Milliseconds since 1970 from ISO text (UTC where it has no offset) or epoch (s or ms)."""
-    stripped = text.strip()
     try:
-        number = float(stripped)
-    except ValueError:
-        pass
-    else:
-        return int(number if abs(number) >= _MILLIS_FROM else number * 1000)
-    try:
-        moment = datetime.fromisoformat(stripped)
-    except ValueError:
+        return read.timestamp(_millis(text.strip()))
+    except (ValueError, OverflowError):
         raise error("TIMESTAMP_INVALID", timestamp=text) from None
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
+
+
+def _millis(text: str) -> int:
+    try:
+        number = float(text)
+    except ValueError:
+        given = datetime.fromisoformat(text)
+        given = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
+        return int(given.timestamp() * 1000)
+    return int(number if abs(number) >= _MILLIS_FROM else number * 1000)
 
 
 def _render(timestamp_ms: int) -> str:

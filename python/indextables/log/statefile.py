@@ -89,11 +89,15 @@ def _info(value: Mapping[str, Any]) -> ManifestInfo:
         max_added_at_version=read.whole(value.get("maxAddedAtVersion") or 0),
         partition_bounds=None
         if bounds is None
-        else {k: PartitionBounds(v.get("min"), v.get("max")) for k, v in bounds.items()},
+        else {name: _bounds(read.text_map(ends)) for name, ends in bounds.items()},
         tombstone_count=read.whole(value.get("tombstoneCount") or 0),
         live_entry_count=read.whole(value.get("liveEntryCount", -1)),
         supersedes=read.whole(value.get("supersedes") or 0),
     )
+
+
+def _bounds(ends: Mapping[str, str]) -> PartitionBounds:
+    return PartitionBounds(ends.get("min"), ends.get("max"))
 
 
 def _encode_info(info: ManifestInfo) -> JsonObject:
