@@ -416,3 +416,13 @@ def test_a_skip_without_a_count_counts_once(table):
     skip = {"path": "a", "skipTimestamp": 1, "reason": "r", "operation": "merge", "skipCount": None}
     table.log.store.put(names.version_file(2), json.dumps({"mergeskip": skip}).encode())
     assert table.reopen().snapshot().change.skips["a"].skip_count == 1
+
+
+def test_the_facts_of_a_state_are_looked_up_once(table):
+    table.append("z")
+    put_state(table, "manifests/m.avro")
+    log = table.reopen()
+    log.snapshot()
+    log.store.counters.reset()
+    assert log.reader.load().protocol == log.snapshot().protocol
+    assert log.store.counters.requests["get"] <= 2

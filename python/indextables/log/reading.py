@@ -45,13 +45,14 @@ class _Facts:
 
 
 class Reader:
-    """Reads one table's log. Holds no state but the cache of manifests."""
+    """Reads one table's log. Holds only what never changes: manifests, and facts of a state."""
 
     def __init__(self, store: Store, settings: Settings, cache: ManifestCache | None) -> None:
         self.store = store
         self._parallelism = settings.get(keys.MAX_CONCURRENT_READS)
         self._limit = settings.get(keys.MAX_FILE_BYTES)
         self.states = StateReader(store, self._limit)
+        self._held_facts = ((-1, -1), _Facts())
         self.manifests = ManifestReader(store, settings.get(keys.STATE_READ_PARALLELISM), cache)
 
     def pointer(self) -> Pointer | None:
@@ -220,7 +221,10 @@ class Reader:
             codec.decode_metadata(state.metadata, state.file) if state.metadata else None,
         )
         if found.protocol is None or found.metadata is None:
-            found = self._looked_up_facts(state, found)
+            # all version files may have to be read: once per state is enough
+            key, held = (state.version, state.created_at), self._held_facts
+            found = held[1] if held[0] == key else self._looked_up_facts(state, found)
+            self._held_facts = key, found
         if found.metadata is None:
             detail = "it has no metadata, and no version file or older state has any"
             raise error("FILE_CORRUPT", path=state.file, detail=detail)
