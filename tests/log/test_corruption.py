@@ -259,6 +259,17 @@ def test_a_missing_or_damaged_manifest_is_made_up_for_by_version_files(damaged):
         answer(damaged)
 
 
+def test_version_files_are_replayed_once_for_a_missing_manifest(damaged):
+    (path,) = [m.path for m in damaged.log.store.list(names.MANIFESTS)]
+    damaged.log.store.delete([path])
+    log = damaged.reopen()
+    snapshot = log.snapshot()
+    snapshot.files(lambda bounds: True)
+    log.store.counters.reset()
+    assert snapshot.files(lambda bounds: True).num_rows == 4
+    assert log.store.counters.requests["get"] == 0
+
+
 def gzip_of(pattern, count):
     stream = zlib.compressobj(9, zlib.DEFLATED, 31)
     chunk = pattern * 10_000

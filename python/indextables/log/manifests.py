@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -74,15 +74,19 @@ class StateBase:
     state: StateManifest
     reader: ManifestReader
     replayed: Callable[[IndexTablesError], pa.Table]
+    _memo: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
 
     def files(self, keep: KeepManifest | None) -> pa.Table:
         """The live entries of the manifests to keep; of all, where a manifest cannot be read."""
+        if "replayed" in self._memo:
+            return self._memo["replayed"]
         try:
             return self._files(keep)
         except (CorruptError, StorageError) as cause:
             if isinstance(cause, StorageError) and cause.code != "FILE_MISSING":
                 raise
-            return self.replayed(cause)
+            self._memo["replayed"] = self.replayed(cause)
+            return self._memo["replayed"]
 
     def _files(self, keep: KeepManifest | None) -> pa.Table:
         wanted = [info for info in self.state.manifests if _is_wanted(info, keep)]
