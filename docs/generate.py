@@ -43,7 +43,7 @@ def configuration() -> str:
     """The page of all configuration keys."""
     used = [option for option in OPTIONS if option.status is Status.USED]
     unused = [option for option in OPTIONS if option.status is Status.IGNORED]
-    later = [option for option in OPTIONS if option.status is Status.LATER]
+    later = [option for option in OPTIONS if option.status is Status.UNSUPPORTED]
     lines = [
         "# Configuration",
         "",
@@ -62,10 +62,10 @@ def configuration() -> str:
         lines += [_row(option) for option in used if option.group == group]
     lines += [
         "",
-        "## Accepted without effect",
+        "## Ignored keys",
         "",
         "Keys of the existing implementation whose work is done differently here. Their values",
-        "are still checked.",
+        "are still checked, and setting one is reported once.",
         "",
         "| key | default | why |",
         "|---|---|---|",
@@ -75,9 +75,10 @@ def configuration() -> str:
     ]
     lines += [
         "",
-        "## Not used yet",
+        "## Unsupported keys",
         "",
-        "Keys of features that this version does not have. They are checked and have no effect.",
+        "Keys of features that this version does not have. They are checked, and setting one is",
+        "reported once.",
         "",
         "| key | default | meaning |",
         "|---|---|---|",

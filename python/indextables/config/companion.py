@@ -27,7 +27,7 @@ TABLE_ROOT = Option(
     None,
     "Name of the root the source's files are read from.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 WRITER_HEAP_BYTES = Option(
     "companion.writerHeapSize",
@@ -35,7 +35,7 @@ WRITER_HEAP_BYTES = Option(
     1 << 30,
     "Memory of one split being built.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 READER_BATCH_ROWS = Option(
     "companion.readerBatchSize",
@@ -43,7 +43,7 @@ READER_BATCH_ROWS = Option(
     8192,
     "Rows of one batch read back.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 MAX_HASHED_FASTFIELDS = Option(
     "companion.maxAutomaticHashedFastfields",
@@ -51,7 +51,7 @@ MAX_HASHED_FASTFIELDS = Option(
     10,
     "Most string columns that get a hashed columnar copy unasked.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 SYNC_BATCH_SIZE = Option(
     "companion.sync.batchSize",
@@ -59,7 +59,7 @@ SYNC_BATCH_SIZE = Option(
     None,
     "Groups of source files committed together; `auto` is the number of cores.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 SYNC_MAX_BATCHES = Option(
     "companion.sync.maxConcurrentBatches",
@@ -67,7 +67,7 @@ SYNC_MAX_BATCHES = Option(
     6,
     "Batches indexed at the same time.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 MAX_INCREMENTAL_COMMITS = Option(
     "companion.sync.maxIncrementalCommits",
@@ -75,7 +75,7 @@ MAX_INCREMENTAL_COMMITS = Option(
     100,
     "Most source commits followed one by one; beyond, the file lists are compared.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 STREAM_MAX_ERRORS = Option(
     "companion.stream.maxConsecutiveErrors",
@@ -83,7 +83,7 @@ STREAM_MAX_ERRORS = Option(
     10,
     "Failures in a row after which streaming stops.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 STREAM_BACKOFF = Option(
     "companion.stream.errorBackoffMultiplier",
@@ -91,7 +91,7 @@ STREAM_BACKOFF = Option(
     2.0,
     "Factor by which the pause grows with each failure.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 STREAM_QUIET_POLLS = Option(
     "companion.stream.quietPollLogInterval",
@@ -99,19 +99,30 @@ STREAM_QUIET_POLLS = Option(
     10,
     "Every so many polls without news are logged.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 ICEBERG_CATALOG_TYPE = Option(
-    "iceberg.catalogType", TEXT, "rest", "Kind of the Iceberg catalog.", _GROUP, status=Status.LATER
+    "iceberg.catalogType",
+    TEXT,
+    "rest",
+    "Kind of the Iceberg catalog.",
+    _GROUP,
+    status=Status.UNSUPPORTED,
 )
 ICEBERG_URI = Option(
-    "iceberg.uri", _TEXT, None, "Address of the Iceberg catalog.", _GROUP, status=Status.LATER
+    "iceberg.uri", _TEXT, None, "Address of the Iceberg catalog.", _GROUP, status=Status.UNSUPPORTED
 )
 ICEBERG_WAREHOUSE = Option(
-    "iceberg.warehouse", _TEXT, None, "Warehouse of the catalog.", _GROUP, status=Status.LATER
+    "iceberg.warehouse", _TEXT, None, "Warehouse of the catalog.", _GROUP, status=Status.UNSUPPORTED
 )
 ICEBERG_TOKEN = Option(
-    "iceberg.token", _TEXT, None, "Token for the catalog.", _GROUP, secret=True, status=Status.LATER
+    "iceberg.token",
+    _TEXT,
+    None,
+    "Token for the catalog.",
+    _GROUP,
+    secret=True,
+    status=Status.UNSUPPORTED,
 )
 ICEBERG_CREDENTIAL = Option(
     "iceberg.credential",
@@ -120,7 +131,7 @@ ICEBERG_CREDENTIAL = Option(
     "Client and secret for the catalog.",
     _GROUP,
     secret=True,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 ICEBERG_S3_ENDPOINT = Option(
     "iceberg.s3Endpoint",
@@ -128,7 +139,7 @@ ICEBERG_S3_ENDPOINT = Option(
     None,
     "Address of the store of Iceberg's files.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 ICEBERG_S3_PATH_STYLE = Option(
     "iceberg.s3PathStyleAccess",
@@ -136,7 +147,7 @@ ICEBERG_S3_PATH_STYLE = Option(
     default=False,
     doc="The bucket in the path, for the store of Iceberg's files.",
     group=_GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 SOURCE_CREDENTIALS = Option(
     "companion.parquet",
@@ -148,7 +159,7 @@ SOURCE_CREDENTIALS = Option(
     aliases=("companion.aws",),
     secret=True,
     per_field=True,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 
 OPTIONS: tuple[Option[Any], ...] = tuple(

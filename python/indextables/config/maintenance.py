@@ -41,7 +41,7 @@ MERGE_MAX_BATCHES = Option(
     2,
     "Batches merged at the same time.",
     _GROUP,
-    status=Status.LATER,
+    status=Status.UNSUPPORTED,
 )
 MERGE_MAX_PASSES = Option(
     "merge.maxPasses",

@@ -30,7 +30,7 @@ class Status(StrEnum):
     """What a key of the existing implementation does here."""
 
     USED = "used"
-    LATER = "accepted without effect until its feature is there"
+    UNSUPPORTED = "unsupported in this version"
     IGNORED = "ignored"
 
 

@@ -30,4 +30,4 @@ def test_used_keys_are_used(room):
         for name, option in declared.items()
         if isinstance(option, Option) and option.status is Status.USED and name not in WORDS
     }
-    assert unused - AWAITED == set(), "give these the status LATER or IGNORED, or use them"
+    assert unused - AWAITED == set(), "give these the status UNSUPPORTED or IGNORED, or use them"
