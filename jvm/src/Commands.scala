@@ -8,13 +8,11 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.{AnalysisException, Row, SparkSession}
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.expressions.PredicateHelper
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Project}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
-import org.apache.spark.sql.catalyst.util.V2ExpressionBuilder
 import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
 import org.apache.spark.sql.connector.read._
@@ -23,35 +21,62 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/**
- * A command is text for Python. It answers rows, or says what it needs from Spark first: where a
- * named table lies, what a predicate means, or tasks run on the executors; then it is asked again.
- */
-case class Command(text: String) extends LeafRunnableCommand with PredicateHelper {
+/** A command is text for Python, which answers rows. */
+case class Command(text: String) extends LeafRunnableCommand {
   override lazy val schema: StructType = TableState.schemaOf(Rpc.call("command_schema", Rpc.json().put("text", text)).json)
   override lazy val output: Seq[Attribute] = toAttributes(schema)
 
   override def run(session: SparkSession): Seq[Row] = {
-    val request = Rpc.json().put("text", text)
-    val answers = request.putArray("answers")
-    var reply = Rpc.call("command", request)
-    while (reply.json.has("need")) {
-      answers.add(satisfy(session.asInstanceOf[ClassicSession], reply))
-      if (reply.json.has("state")) request.set[ObjectNode]("state", reply.json.get("state"))
-      reply = Rpc.call("command", request)
-    }
+    val reply = Needs.satisfy(session.asInstanceOf[ClassicSession], Rpc.call("command", Rpc.json().put("text", text)))
     val convert = CatalystTypeConverters.createToScalaConverter(schema)
     val rows = ArrayBuffer.empty[Row]
     LocalAnswer.foreachRow(reply.parts(0))(rows += convert(_).asInstanceOf[Row])
     rows.toSeq
   }
+}
 
-  private def satisfy(session: ClassicSession, reply: Reply): JsonNode = {
+/**
+ * What a command in the planner needs of Spark: where a named table lies, which partitions a predicate
+ * chooses, tasks on the executors. The command waits there under an id and is resumed with the answer.
+ */
+object Needs {
+  /** Brings what is needed until the command has ended. */
+  def satisfy(session: ClassicSession, first: Reply): Reply = {
+    var reply = first
+    while (reply.json.has("need")) {
+      val id = reply.json.get("id").asText
+      val answer = try answerTo(session, reply) catch { case e: Throwable => stop(id, e); throw e }
+      val request = Rpc.json().put("id", id)
+      request.set[ObjectNode]("answer", answer)
+      reply = Rpc.call("command_next", request)
+    }
+    reply
+  }
+
+  /** The same with nobody waiting; the command itself logs what goes wrong. */
+  def satisfyInBackground(session: ClassicSession, first: Reply): Unit = {
+    val thread = new Thread(() => session.withActive {
+      try satisfy(session, first) catch { case _: Exception => () }
+    }, "indextables maintenance")
+    thread.setDaemon(true)
+    thread.start()
+  }
+
+  /** Tells the command that it will not go on; also when this thread was interrupted. */
+  private def stop(id: String, failure: Throwable): Unit = {
+    val interrupted = Thread.interrupted()
+    val reason = Option(failure.getMessage).getOrElse(failure.getClass.getSimpleName)
+    try Rpc.call("command_stop", Rpc.json().put("id", id).put("reason", reason))
+    catch { case e: Exception => failure.addSuppressed(e) }
+    finally if (interrupted) Thread.currentThread().interrupt()
+  }
+
+  private def answerTo(session: ClassicSession, reply: Reply): JsonNode = {
     val need = reply.json.get("need")
     need.get("kind").asText match {
       case "location" =>
         location(session, need.get("name").elements().asScala.map(p => s"`${p.asText.replace("`", "``")}`").mkString("."))
-      case "predicate" => predicate(session, need.get("text").asText, need.get("schema").toString)
+      case "matches" => matches(session, need, reply.parts(0))
       case "tasks" => tasks(session, reply.parts, need.path("places").elements().asScala.map(_.asText).toArray)
     }
   }
@@ -65,18 +90,26 @@ case class Command(text: String) extends LeafRunnableCommand with PredicateHelpe
     found.fold(node.putNull("location"))(l => node.put("location", l))
   }
 
-  private def predicate(session: ClassicSession, where: String, schema: String): JsonNode = {
-    val relation = LocalRelation(toAttributes(DataType.fromJson(schema).asInstanceOf[StructType]))
-    val filter = Filter(session.sessionState.sqlParser.parseExpression(where), relation)
-    val condition = Dataset.ofRows(session, filter).queryExecution.optimizedPlan.collectFirst {
-      case f: Filter => f.condition
-    }
-    val parts: Seq[Expression] = condition.toSeq.flatMap(splitConjunctivePredicates)
+  /** The rows for which a predicate is true, and the columns it names; or why Spark does not understand it. */
+  private def matches(session: ClassicSession, need: JsonNode, values: Array[Byte]): JsonNode = {
     val node = Rpc.json()
-    node.set[ObjectNode]("predicates", Encoder.all(parts.map { p =>
-      new V2ExpressionBuilder(p, true).buildPredicate().getOrElse(
-        throw new IndexTablesException(s"[SQL_SYNTAX] `${p.sql}` can not be used in this WHERE clause"))
-    }))
+    try {
+      val schema = DataType.fromJson(need.get("schema").toString).asInstanceOf[StructType]
+      val row = need.get("row").asText
+      val known = LocalAnswer.relation(values)
+      val columns = schema.map { f =>
+        val value = known.output.find(_.name == f.name).getOrElse(Literal(null, f.dataType))
+        Alias(Cast(value, f.dataType), f.name)()
+      }
+      val filter = Filter(session.sessionState.sqlParser.parseExpression(need.get("where").asText),
+        Project(columns ++ known.output.filter(_.name == row), known))
+      val found = Dataset.ofRows(session, filter)
+      val named = node.putArray("columns")
+      found.queryExecution.analyzed.collect { case f: Filter => f.condition.references }.flatten
+        .foreach(a => named.add(a.name))
+      val rows = node.putArray("rows")
+      found.select(row).collect().foreach(r => rows.add(r.getInt(0)))
+    } catch { case e: AnalysisException => node.put("problem", e.getMessage) }
     node
   }
 

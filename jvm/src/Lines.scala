@@ -12,13 +12,21 @@ import org.apache.spark.api.python.PythonWorkerUtils
  * a fraction of it. The process stays Spark's, which ends it when nobody calls: then the lines are dead,
  * and `listen` asks, in Spark's way, where its successor takes calls.
  */
-class Lines(listen: () => Option[String]) {
+class Lines(listen: () => Option[String], ping: String) {
   private val free = new ConcurrentLinkedDeque[Line]()
   private var place: Option[String] = None
   private var possible = true
 
-  /** The answer, or None when no line can be had. */
-  def call(operation: String, body: String): Option[Reply] = take().flatMap { line =>
+  /**
+   * The answer, or None when no line can be had. A call that may be repeated is not lost with its line; any
+   * other is sent only over a line that has just answered, and fails when its process ends before the answer.
+   */
+  def call(operation: String, body: String, repeatable: Boolean): Option[Reply] = {
+    val line = if (repeatable) take() else takeAlive().orElse(takeAlive())
+    line.flatMap(send(_, operation, body, repeatable))
+  }
+
+  private def send(line: Line, operation: String, body: String, repeatable: Boolean): Option[Reply] =
     try {
       val reply = line.call(operation, body)
       free.push(line)
@@ -27,12 +35,15 @@ class Lines(listen: () => Option[String]) {
       case e: IOException if !e.isInstanceOf[ClosedByInterruptException] =>
         line.close()
         forget()
-        None
+        if (repeatable) None else throw e
       case e: Throwable => // the query was cancelled, or this is no answer: the line is in no known state
         line.close()
         throw e
     }
-  }
+
+  /** A line whose process answers. */
+  private def takeAlive(): Option[Line] = take().filter(line => send(line, "ping", ping, repeatable = true).isDefined)
+    .flatMap(_ => Option(free.poll()))
 
   private def take(): Option[Line] = Option(free.poll()).orElse(find().flatMap(open))
 

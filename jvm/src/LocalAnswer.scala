@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -136,6 +137,17 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
 object LocalAnswer {
   /** Making code for the rows of a smaller answer takes longer than going without. */
   val FewBytes = 64 << 10
+
+  /** The rows as a relation. */
+  def relation(stream: Array[Byte]): LocalRelation = {
+    val allocator = ArrowUtils.rootAllocator.newChildAllocator("indextables relation", 0, Long.MaxValue)
+    val reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator)
+    val schema = try ArrowUtils.fromArrowSchema(reader.getVectorSchemaRoot.getSchema)
+      finally { reader.close(); allocator.close() }
+    val rows = ArrayBuffer.empty[InternalRow]
+    foreachRow(stream)(row => rows += row.copy())
+    LocalRelation(toAttributes(schema), rows.toSeq)
+  }
 
   /** Calls `use` with rows that are valid until it returns. */
   def foreachRow(stream: Array[Byte])(use: InternalRow => Unit): Unit = {

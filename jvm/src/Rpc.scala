@@ -74,33 +74,34 @@ object Rpc {
   }
 
   /**
-   * What changes nothing may be asked again when its process was lost; the reads of a query take a line while
-   * there is one. A commit carries its name, so that a second process can tell whether the first has written
-   * it. Of any other change nobody knows what became of it: Python says so.
+   * All calls take lines into one process, which knows what every other call did; Spark's way, which may start a
+   * second one, is left where no line is. What changes nothing may be asked again when its process was lost. A
+   * commit carries its name, so that a second process can tell whether the first has written it. Of any other
+   * change nobody knows what became of it: Python says so.
    */
   private def send(operation: String, request: ObjectNode): Reply = {
-    def call() = new Call(operation, request.toString)
-    if (reading(operation)) lines.call(operation, request.toString).getOrElse(call().persistently())
-    else if (repeatable(operation)) call().persistently()
-    else {
-      new Call("ping", s"""{"protocol":$Protocol}""").persistently()
-      try call().runInPython() catch {
-        case Lost(cause) => if (operation == "commit") again(request) else lost(operation, request, cause)
-      }
+    val again = repeatable(operation)
+    try lines.call(operation, request.toString, again).getOrElse(sendBySpark(operation, request, again))
+    catch {
+      case Lost(_) if operation == "commit" && !request.has("tried") => send(operation, request.put("tried", true))
+      case Lost(cause) if !again => lost(operation, request, cause)
     }
   }
-  private val reading = Set("ping", "load", "require", "push", "offer", "plan", "run", "column_statistics",
-    "partitions", "echo")
-  private val repeatable = Set("prepare_write", "begin_write", "abort", "can_delete", "command_schema", "lost",
+  private val repeatable = Set("ping", "load", "require", "push", "offer", "plan", "run", "column_statistics",
+    "partitions", "echo", "prepare_write", "begin_write", "abort", "can_delete", "command_schema", "lost",
     "stream_start", "stream_latest", "stream_plan")
 
-  private def again(request: ObjectNode): Reply =
-    try new Call("commit", request.put("tried", true).toString).runInPython() catch {
-      case Lost(cause) => lost("commit", request, cause)
+  private def sendBySpark(operation: String, request: ObjectNode, again: Boolean): Reply = {
+    val call = new Call(operation, request.toString)
+    if (again) call.persistently()
+    else {
+      new Call("ping", s"""{"protocol":$Protocol}""").persistently()
+      call.runInPython()
     }
+  }
 
   private def lost(operation: String, request: ObjectNode, cause: Throwable): Reply = {
-    val reply = new Call("lost", request.put("operation", operation).toString).persistently()
+    val reply = send("lost", request.put("operation", operation))
     throw failure(reply.json.get("error"), Some(cause))
   }
 
@@ -116,7 +117,7 @@ object Rpc {
   private val lines = new Lines(() => {
     val body = json().put("protocol", Protocol).setAll[ObjectNode](context(local = true))
     Option(new Call("listen", body.toString).persistently().json.get("path")).map(_.asText)
-  })
+  }, s"""{"protocol":$Protocol}""")
 
   def options(values: java.util.Map[String, String]): ObjectNode = {
     val node = json()

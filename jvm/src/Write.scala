@@ -119,14 +119,14 @@ class IndexWrite(schema: StructType, given: ObjectNode, begun: Reply) extends Ar
       new MeasuredFactory(Compat.writerFactory(begun.parts(0), schema))
     }
     override def onDataWriterCommit(message: WriterCommitMessage): Unit = progress.add(message)
-    override def commit(messages: Array[WriterCommitMessage]): Unit = Finish("commit", request, messages)
+    override def commit(messages: Array[WriterCommitMessage]): Unit = Finish.commit(request, messages)
     override def abort(messages: Array[WriterCommitMessage]): Unit = Finish("abort", request, messages)
   }
   override def toStreaming: StreamingWrite = new StreamingWrite {
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
       new EpochFactory(new MeasuredFactory(Compat.writerFactory(begun.parts(0), schema)))
     override def commit(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
-      Finish("commit", request.deepCopy().put("epoch", epoch), messages)
+      Finish.commit(request.deepCopy().put("epoch", epoch), messages)
     override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
       Finish("abort", request.deepCopy().put("epoch", epoch), messages)
   }
@@ -139,6 +139,16 @@ class EpochFactory(factory: DataWriterFactory) extends StreamingDataWriterFactor
 
 /** Hands what the tasks reported to Python; it commits or cleans up. */
 object Finish {
+  /** Commits; maintenance that follows is a command, for which the write waits unless Python says otherwise. */
+  def commit(request: ObjectNode, messages: Array[WriterCommitMessage]): Unit = {
+    val reply = Finish("commit", request, messages)
+    if (reply.json.has("need")) {
+      val session = SparkSession.active.asInstanceOf[SparkSession]
+      if (reply.json.get("background").asBoolean) Needs.satisfyInBackground(session, reply)
+      else Needs.satisfy(session, reply)
+    }
+  }
+
   def apply(operation: String, request: ObjectNode, messages: Array[WriterCommitMessage]): Reply = {
     val body = request.deepCopy()
     val array = body.putArray("messages")

@@ -191,6 +191,12 @@ CODES: dict[str, Code] = {
         "try again, or raise spark.indextables.transaction.retry.maxAttempts",
         "40001",
     ),
+    "COMMAND_STOPPED": Code(
+        IndexTablesError,
+        "the command was stopped: {reason}",
+        "what it committed before stays; run it again for the rest",
+        "57014",
+    ),
     "COMMIT_UNKNOWN": Code(
         CommitUnknownError,
         "it is not known whether {operation} on `{path}` took effect: {detail}",
@@ -439,6 +445,12 @@ CODES: dict[str, Code] = {
         "no path is given",
         "give one: `.load(path)`, `.save(path)` or the option `path`",
         "42601",
+    ),
+    "PLANNER_LOST": Code(
+        InternalError,
+        "the planner process ended during `{operation}`",
+        "look at the history of the table to see whether the change was committed, then try again",
+        "58000",
     ),
     "PREWARM_FIELD_UNKNOWN": Code(
         ConfigError,

@@ -27,6 +27,7 @@ from indextables.read.spec import ROW_ID
 from indextables.read.table import OpenTable, open_table
 from indextables.rows.change_rows import positions
 from indextables.rows.commit_rows import RowChange, commit_rows
+from indextables.runtime.steps import finish
 from indextables.save.commit import Save, commit_save
 from indextables.save.condition import Condition
 from indextables.save.splits import WriteSpec, sorted_by_partition, write_batches
@@ -76,7 +77,8 @@ def operate(path: str, number: int) -> None:
     kind = kind_of(number)
     context = LocalContext(OPTIONS)
     if kind == "merge":
-        run_merge(lambda: open_table(path, context), MergeRequest(target_bytes=1 << 30), context)
+        request = MergeRequest(target_bytes=1 << 30)
+        finish(run_merge(lambda: open_table(path, context), request), context)
     elif kind == "purge":
         run_purge(open_table(path, context), older_than_hours=0)
     elif kind == "delete":

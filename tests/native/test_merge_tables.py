@@ -25,8 +25,8 @@ class Interrupted(LocalContext):
 
     meanwhile: Any = None
 
-    def tasks(self, kind, payloads):
-        done = super().tasks(kind, payloads)
+    def tasks(self, kind, payloads, places=()):
+        done = super().tasks(kind, payloads, places)
         change, self.meanwhile = self.meanwhile, None
         if change is not None:
             change()

@@ -13,6 +13,7 @@ from indextables.errors import InvalidError
 from indextables.log import open_log
 from indextables.log.protocol import DELETION_VECTORS, PRIMARY_KEY
 from indextables.read.table import OpenTable
+from indextables.runtime.steps import finish
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store
 
@@ -78,7 +79,7 @@ def test_a_restore_is_refused_when_index_files_are_gone(table):
 
 
 def test_buckets_stay_pure_and_keys_known_when_splits_are_merged(table):
-    run_merge(lambda: opened(table), MergeRequest(), LocalContext())
+    finish(run_merge(lambda: opened(table), MergeRequest()), LocalContext())
     here = table.log.snapshot()
     assert here.num_files == 1
     table.check_index(here)

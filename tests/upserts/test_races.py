@@ -11,6 +11,7 @@ from indextables.errors import ConflictError
 from indextables.log import Operation, open_log
 from indextables.read.spec import DOC, SPLIT
 from indextables.read.table import OpenTable
+from indextables.runtime.steps import finish
 from indextables.save.commit import Save, commit_save
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store
@@ -41,7 +42,7 @@ def merge(table) -> None:
         here = table.log.snapshot()
         return OpenTable(table.log, here, table.spec(here).settings)
 
-    run_merge(opened, MergeRequest(), LocalContext())
+    finish(run_merge(opened, MergeRequest()), LocalContext())
 
 
 def texts(table) -> dict[int, str]:

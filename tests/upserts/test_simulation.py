@@ -38,6 +38,7 @@ from indextables.errors import (
 from indextables.log import Log, Operation
 from indextables.read.spec import DOC, SPLIT
 from indextables.read.table import OpenTable
+from indextables.runtime.steps import finish
 from indextables.runtime.tasks import run_task
 from indextables.storage import ObjectMeta
 
@@ -219,17 +220,14 @@ class Writer:
         run_restore(table, back)
 
     def merge(self) -> None:
-        run_merge(self.opened, MergeRequest(), self)
+        finish(run_merge(self.opened, MergeRequest()), self)
 
     def purge(self) -> None:
         self.log.checkpoint()
         run_purge(self.opened(), older_than_hours=1)
 
-    def tasks(self, kind, payloads):
+    def tasks(self, kind, payloads, places=()):
         return [run_task(kind, payload) for payload in payloads]
-
-    def step(self, compute):
-        return compute()
 
 
 def replayed(options, before: list[dict[Row, Row]], meant: dict) -> dict[Row, Row]:

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from indextables.commands.merge_splits import MergeRequest, run_merge
@@ -21,33 +22,83 @@ from indextables.config import write as keys
 from indextables.errors import IndexTablesError
 from indextables.plan.merge import MergeLimits, plan_merge
 from indextables.read.table import open_table
+from indextables.runtime.context import Context
+from indextables.runtime.steps import LocalDoor, Steps, finish
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from indextables.config.settings import Settings
     from indextables.read.table import OpenTable
-    from indextables.runtime.context import Context
 
 _log = logging.getLogger("indextables.maintenance")
-_running: dict[str, threading.Thread] = {}
+_threads: list[threading.Thread] = []
+_merging: set[str] = set()
 _writes: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
-def maintain_after_write(table: OpenTable, context: Context) -> None:
-    """Merge and purge as the settings say; returns at once when merging in the background."""
+@dataclass(frozen=True)
+class Maintenance:
+    """What is to be done after a write; `background`: nobody waits for it."""
+
+    steps: Steps[None]
+    background: bool
+
+
+def plan_maintenance(table: OpenTable, context: Context) -> Maintenance | None:
+    """The work that the settings ask for after this write, None when there is none."""
     settings = table.settings
-    _writes[table.path] += 1
-    if settings.get(keys.MERGE_ON_WRITE) and _is_worth_merging(table):
-        work = _guarded(table, lambda: _merge_and_purge(table, context))
-        if settings.get(keys.MERGE_ON_WRITE_ASYNC):
-            _start(table, work)
-        else:
-            work()
+    with _lock:
+        _writes[table.path] += 1
+        writes = _writes[table.path]
     every = settings.get(keys.PURGE_AFTER_WRITES)
-    if settings.get(keys.PURGE_ON_WRITE) and every and _writes[table.path] % every == 0:
-        _guarded(table, lambda: _purge(table))()
+    purges = bool(settings.get(keys.PURGE_ON_WRITE) and every and writes % every == 0)
+    merges = settings.get(keys.MERGE_ON_WRITE) and _is_worth_merging(table) and _begin_merge(table)
+    if not merges and not purges:
+        return None
+    background = merges and settings.get(keys.MERGE_ON_WRITE_ASYNC)
+    return Maintenance(_maintain(table, context, merges=merges, purges=purges), background)
+
+
+def _maintain(table: OpenTable, context: Context, *, merges: bool, purges: bool) -> Steps[None]:
+    try:
+        if merges:
+            yield from _merge_and_purge(table, context)
+        if purges:
+            _purge(table)
+    except IndexTablesError as problem:
+        _log.warning("maintenance of `%s` after a write: %s", table.path, problem)
+    finally:
+        with _lock:
+            _merging.discard(table.path)
+
+
+def _begin_merge(table: OpenTable) -> bool:
+    """Whether this write may merge: there is at most one merge per table, and a few in all."""
+    with _lock:
+        if table.path in _merging or len(_merging) >= table.settings.get(
+            keys.MERGE_ON_WRITE_MAX_BATCHES
+        ):
+            return False
+        _merging.add(table.path)
+        return True
+
+
+def maintain_after_write(table: OpenTable, context: LocalDoor) -> None:
+    """Merge and purge as the settings say, in this process; returns at once in the background."""
+    planned = plan_maintenance(table, context)
+    if planned is None:
+        return
+    if not planned.background:
+        finish(planned.steps, context)
+        return
+    thread = threading.Thread(
+        target=finish, args=(planned.steps, context), name=f"merge of {table.path}", daemon=True
+    )
+    with _lock:
+        _threads[:] = [each for each in _threads if each.is_alive()] + [thread]
+    wait_ms = table.settings.get(keys.MERGE_ON_WRITE_SHUTDOWN_MS)
+    atexit.register(thread.join, wait_ms / 1000)
+    thread.start()
 
 
 def _is_worth_merging(table: OpenTable) -> bool:
@@ -67,10 +118,10 @@ def _batch_size(settings: Settings) -> int:
     return max(1, int((os.cpu_count() or 1) * settings.get(keys.MERGE_ON_WRITE_CPU_FRACTION)))
 
 
-def _merge_and_purge(table: OpenTable, context: Context) -> None:
+def _merge_and_purge(table: OpenTable, context: Context) -> Steps[None]:
     target = table.settings.get(keys.MERGE_ON_WRITE_TARGET_BYTES)
     request = MergeRequest(target_bytes=target)
-    run_merge(lambda: open_table(table.path, context), request, context)
+    yield from run_merge(lambda: open_table(table.path, context), request)
     if table.settings.get(keys.PURGE_ON_WRITE) and table.settings.get(keys.PURGE_AFTER_MERGE):
         _purge(table)
 
@@ -83,33 +134,9 @@ def _purge(table: OpenTable) -> None:
     )
 
 
-def _guarded(table: OpenTable, work: Callable[[], None]) -> Callable[[], None]:
-    def run() -> None:
-        try:
-            work()
-        except IndexTablesError as problem:
-            _log.warning("maintenance of `%s` after a write: %s", table.path, problem)
-
-    return run
-
-
-def _start(table: OpenTable, work: Callable[[], None]) -> None:
-    most = table.settings.get(keys.MERGE_ON_WRITE_MAX_BATCHES)
-    with _lock:
-        for path in [path for path, thread in _running.items() if not thread.is_alive()]:
-            del _running[path]
-        if table.path in _running or len(_running) >= most:
-            return
-        thread = threading.Thread(target=work, name=f"merge of {table.path}", daemon=True)
-        _running[table.path] = thread
-    wait_ms = table.settings.get(keys.MERGE_ON_WRITE_SHUTDOWN_MS)
-    atexit.register(thread.join, wait_ms / 1000)
-    thread.start()
-
-
 def wait_for_background(seconds: float) -> bool:
     """Wait for merges in the background; whether all have ended."""
     until = time.monotonic() + seconds
-    for thread in list(_running.values()):
+    for thread in _threads:
         thread.join(max(0.0, until - time.monotonic()))
-    return not any(thread.is_alive() for thread in _running.values())
+    return not any(thread.is_alive() for thread in _threads)

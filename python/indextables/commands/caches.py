@@ -10,6 +10,7 @@ from indextables.engine.cache import clear_disk, disk_usage
 from indextables.runtime import handles
 from indextables.runtime.hosts import DRIVER, Answer, ask_every_host
 from indextables.runtime.process_stats import ProcessStats, total
+from indextables.runtime.steps import Steps
 from indextables.storage.caching import cache_options
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _OFF = "no disk cache is configured"
 def run_flush_searcher_cache(context: Context) -> list[Row]:
     """Forget what is kept in memory: here at once, in other processes with their next task."""
     held, _ = context.invalidate(None)
-    splits, pieces = context.step(lambda: handles.flush_everywhere(context.app()))
+    splits, pieces = handles.flush_everywhere(context.app())
     found = {
         "split_cache": (pieces, f"{splits} open splits closed, {held} table logs looked up anew"),
         "locality_manager": (0, _COMPUTED),
@@ -50,10 +51,10 @@ def run_usage_task(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {} if usage is None else asdict(usage)
 
 
-def run_flush_disk_cache(context: Context) -> list[Row]:
+def run_flush_disk_cache(context: Context) -> Steps[list[Row]]:
     """Delete the disk cache of every machine."""
     forget_prewarms()
-    here, *others = ask_every_host(context, "flush_disk_cache", _options(context))
+    here, *others = yield from ask_every_host(context, "flush_disk_cache", _options(context))
     status = "success" if here.result else "skipped"
     rows = [
         _flushed(DRIVER, "split_cache", "success", "open splits closed, memory forgotten"),
@@ -82,9 +83,10 @@ def _flushed(
     }
 
 
-def run_describe_disk_cache(context: Context) -> list[Row]:
+def run_describe_disk_cache(context: Context) -> Steps[list[Row]]:
     """The disk cache of every machine."""
-    return [_usage(each) for each in ask_every_host(context, "disk_cache", _options(context))]
+    answers = yield from ask_every_host(context, "disk_cache", _options(context))
+    return [_usage(each) for each in answers]
 
 
 def _usage(answer: Answer) -> Row:
@@ -103,11 +105,11 @@ def _usage(answer: Answer) -> Row:
     }
 
 
-def run_describe_storage_stats(context: Context) -> list[Row]:
+def run_describe_storage_stats(context: Context) -> Steps[list[Row]]:
     """What every machine has asked of stores; the driver also reads the logs."""
     stores = [log.store for log in context.logs()]
     rows = []
-    for answer in _stats(context):
+    for answer in (yield from _stats(context)):
         stats = ProcessStats.from_json(answer.result)
         logs = stores if answer.executor_id == DRIVER else []
         rows.append(
@@ -121,20 +123,18 @@ def run_describe_storage_stats(context: Context) -> list[Row]:
     return rows
 
 
-def run_switch_profiler(context: Context, *, on: bool) -> list[Row]:
+def run_switch_profiler(context: Context, *, on: bool) -> Steps[list[Row]]:
     """Start or stop to measure: here at once, in other processes with their next task."""
     handles.profile_everywhere(context.app(), on=on)
-    hosts = len(_stats(context))
+    hosts = len((yield from _stats(context)))
     message = "the engine is measured" if on else "the engine is measured no longer"
     return [{"status": "enabled" if on else "disabled", "host_count": hosts, "message": message}]
 
 
-def run_describe_profiler(context: Context, *, reset: bool = False) -> list[Row]:
+def run_describe_profiler(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
     """What was measured on all machines, most time first."""
-    measured = total(
-        ProcessStats.from_json(each.result)
-        for each in _stats(context, "sections" if reset else None)
-    )
+    answers = yield from _stats(context, "sections" if reset else None)
+    measured = total(ProcessStats.from_json(each.result) for each in answers)
     return [
         {
             "section": m.section,
@@ -149,9 +149,9 @@ def run_describe_profiler(context: Context, *, reset: bool = False) -> list[Row]
     ]
 
 
-def run_describe_profiler_cache(context: Context, *, reset: bool = False) -> list[Row]:
+def run_describe_profiler_cache(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
     """Hits and misses of the caches on all machines."""
-    answers = _stats(context, "caches" if reset else None)
+    answers = yield from _stats(context, "caches" if reset else None)
     found = total(ProcessStats.from_json(each.result) for each in answers).cache
     counts = {
         "split_handles": handles.counts(reset=reset),
@@ -173,11 +173,11 @@ def _options(context: Context) -> dict[str, Any]:
     return {"options": cache_options(context.settings({}))}
 
 
-def _stats(context: Context, reset: str | None = None) -> list[Answer]:
+def _stats(context: Context, reset: str | None = None) -> Steps[list[Answer]]:
     payload = {
         "app": context.app(),
         "reset": reset,
         "profiled": handles.orders(context.app()).profiled,
     }
     # the process that is asked adds its own; a worker on another machine has done so after its task
-    return ask_every_host(context, "stats", payload | {"own": True})
+    return (yield from ask_every_host(context, "stats", payload | {"own": True}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from indextables.commands.partition_choice import choose, parse_choice
+from indextables.commands.partition_choice import choose_files
 from indextables.engine.split import Split
 from indextables.log import entries
 from indextables.runtime.handles import native_store
@@ -13,15 +13,14 @@ from indextables.runtime.handles import native_store
 if TYPE_CHECKING:
     from indextables.log import AddFile
     from indextables.read.table import OpenTable, Row
-    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
 
 
-def run_component_sizes(table: OpenTable, where: str | None, context: Context) -> list[Row]:
+def run_component_sizes(table: OpenTable, where: str | None) -> Steps[list[Row]]:
     """One row per component of every split, of the chosen partitions or all."""
     files = table.snapshot.files()
     if where is not None:
-        predicate = parse_choice(where, table.snapshot, context)
-        files = choose(files, predicate, table.snapshot, where)
+        files = yield from choose_files(where, table.snapshot)
     return [row for add in entries.to_adds(files) for row in _rows(table, add)]
 
 

@@ -43,7 +43,8 @@ def run_describe_state(table: OpenTable) -> list[Row]:
 
 def _newest_state(table: OpenTable, listing: Listing) -> StateManifest | None:
     """The state that readers start from, or the one of version 0, which they do not need."""
-    base = table.snapshot.base
+    # a checkpoint is no commit, so a held snapshot does not know one that another process wrote
+    base = table.log.reader.load().base
     if base is not None:
         return base.state
     if 0 not in listing.states or not table.log.reader.states.is_complete(0):

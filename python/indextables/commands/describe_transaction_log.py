@@ -22,12 +22,14 @@ def run_describe_transaction_log(table: OpenTable, *, include_all: bool) -> list
     """From the newest checkpoint on, or from the oldest version there is."""
     reader = table.log.reader
     listing = reader.listing()
+    # not the held snapshot: another process may have written a checkpoint
+    newest = reader.load()
     rows: list[Row] = []
-    start = -1 if include_all else table.snapshot.base_version
+    start = -1 if include_all else newest.base_version
     if not include_all and start >= 0:
         rows += _state_rows(table, table.log.snapshot(start))
     for version in sorted({*listing.versions, *listing.states}):
-        if version <= start or version > table.snapshot.version:
+        if version <= start or version > newest.version:
             continue
         commit = reader.commit(version) if version in listing.versions else None
         if commit is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from indextables.commands.partition_choice import choose, parse_choice
+from indextables.commands.partition_choice import PartitionChoice, choose_partitions
 from indextables.errors import InvalidError
 from indextables.log import operations
 
@@ -15,28 +15,49 @@ if TYPE_CHECKING:
 
     from indextables.log import Snapshot
     from indextables.read.table import OpenTable, Row
-    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
 
 
-def run_drop_partitions(table: OpenTable, where: str, context: Context) -> list[Row]:
+class _NewPartitionError(Exception):
+    """A partition was added since the predicate was evaluated."""
+
+
+def run_drop_partitions(table: OpenTable, where: str) -> Steps[list[Row]]:
     """Remove the partitions of a predicate, as they are when the commit happens."""
-    try:
-        predicate = parse_choice(where, table.snapshot, context)
-        chosen = choose(table.snapshot.files(), predicate, table.snapshot, where)
-    except InvalidError as problem:
-        return [_row(table, "error", None, problem.message)]
-    if not chosen.num_rows:
-        return [_row(table, "no_action", None, "no partition matches")]
+    read = table.snapshot
+    while True:
+        try:
+            choice = yield from choose_partitions(where, read)
+            chosen = _matching(choice, read)
+        except InvalidError as problem:
+            return [_row(table, "error", None, problem.message)]
+        if not chosen.num_rows:
+            return [_row(table, "no_action", None, "no partition matches")]
+        try:
+            removed = _commit(table, read, choice, where)
+        except _NewPartitionError:
+            read = table.log.snapshot()
+        else:
+            return [_row(table, "success", removed, "files are deleted by PURGE INDEXTABLE")]
+
+
+def _commit(table: OpenTable, read: Snapshot, choice: PartitionChoice, where: str) -> pa.Table:
+    """Commit what matches in the newest snapshot; the splits that were removed."""
+    removed: list[pa.Table] = []
 
     def matching(newest: Snapshot) -> pa.Table:
-        nonlocal chosen
-        chosen = choose(newest.files(), predicate, newest, where)
-        return chosen
+        removed.append(_matching(choice, newest))
+        return removed[-1]
 
-    table.log.commit(
-        operations.drop_matching(table.snapshot, matching, parameters={"predicate": where})
-    )
-    return [_row(table, "success", chosen, "files are deleted by PURGE INDEXTABLE")]
+    table.log.commit(operations.drop_matching(read, matching, parameters={"predicate": where}))
+    return removed[-1]
+
+
+def _matching(choice: PartitionChoice, snapshot: Snapshot) -> pa.Table:
+    found = choice.files_of(snapshot.files())
+    if found is None:
+        raise _NewPartitionError
+    return found
 
 
 def _row(table: OpenTable, status: str, files: pa.Table | None, message: str) -> Row:

@@ -52,13 +52,12 @@ class MergedGroup:
 
 
 def commit_batch(
-    table: OpenTable, read_version: int, groups: Sequence[MergedGroup]
+    table: OpenTable, before: Snapshot, groups: Sequence[MergedGroup]
 ) -> dict[str, Any]:
     """Commit a batch; groups whose sources changed since they were read are left out.
 
-    The answer is JSON: counts, problems, and the splits a later pass should not try again.
+    The answer holds counts, problems, and the splits a later pass should not try again.
     """
-    before = table.log.snapshot(read_version)
     useful = [group for group in groups if _is_useful(group, before)]
     kept, read = useful, before
     skips = _skips(table, before, groups)

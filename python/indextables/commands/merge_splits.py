@@ -21,11 +21,11 @@ from indextables.commands.lower_protocol import lower_protocol
 from indextables.commands.merge_commit import MergedGroup, commit_batch
 from indextables.commands.merge_jobs import MergeJob, start_job
 from indextables.commands.merge_store import merge_store_options
-from indextables.commands.partition_choice import choose, parse_choice
+from indextables.commands.partition_choice import choose_files
 from indextables.config import indexing
 from indextables.config import log as log_keys
 from indextables.config import maintenance as keys
-from indextables.errors import IndexTablesError, TableNotFoundError, error
+from indextables.errors import TableNotFoundError, error
 from indextables.index.vectors import load_deletions
 from indextables.log import entries
 from indextables.log.operations import touched
@@ -33,16 +33,16 @@ from indextables.log.partitions import split_path
 from indextables.model.types import Struct, render_schema
 from indextables.plan.fields import plan_fields
 from indextables.plan.merge import MergeGroup, MergeLimits, plan_merge
+from indextables.runtime.steps import Steps, run_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
 
     from indextables.config.settings import Settings
     from indextables.log import AddFile, Snapshot
     from indextables.read.table import OpenTable, Row
-    from indextables.runtime.context import Context
 
 DEFAULT_TARGET_BYTES = 5 << 30
 
@@ -56,6 +56,14 @@ class MergeRequest:
     max_groups: int | None = None
     max_sources: int | None = None
     precommit: bool = False
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A group and the split it becomes."""
+
+    group: MergeGroup
+    output: str
 
 
 @dataclass
@@ -72,9 +80,7 @@ class _Totals:
     errors: list[str] = field(default_factory=list)
 
 
-def run_merge(
-    open_table: Callable[[], OpenTable], request: MergeRequest, context: Context
-) -> list[Row]:
+def run_merge(open_table: Callable[[], OpenTable], request: MergeRequest) -> Steps[list[Row]]:
     """Merge until nothing more is worth it."""
     if request.precommit:
         pending = _metrics("pending", _Totals(), "Functionality pending implementation")
@@ -82,45 +88,47 @@ def run_merge(
     try:
         table = open_table()
     except TableNotFoundError as missing:
-        metrics = _metrics("error", _Totals(), "Table or path does not exist")
-        return [{"table_path": missing.context.get("path"), "metrics": metrics}]
+        return missing_table(missing)
     if not table.snapshot.num_files:
         return [_row(table, _metrics("no_action", _Totals(), "Table is empty"))]
     job = start_job(table.path)
     try:
-        totals = _merge_all(table, request, context, job)
-    except IndexTablesError as failure:
-        job.end(str(failure))
+        totals = yield from _merge_all(table, request, job)
+    except BaseException as failure:
+        # also when nobody waits for the command any more
+        job.end(str(failure) or "stopped")
         raise
     job.end()
     if not totals.batches:
         nothing = _metrics("no_action", totals, "All splits are already optimal size")
         return [_row(table, nothing)]
-    context.step(lambda: lower_protocol(table))
+    lower_protocol(table)
     return [_row(table, _metrics(_status(totals), totals, _message(totals)))]
 
 
-def _merge_all(table: OpenTable, request: MergeRequest, context: Context, job: MergeJob) -> _Totals:
+def missing_table(failure: TableNotFoundError) -> list[Row]:
+    """The answer where there is nothing to merge."""
+    metrics = _metrics("error", _Totals(), "Table or path does not exist")
+    return [{"table_path": failure.context.get("path"), "metrics": metrics}]
+
+
+def _merge_all(table: OpenTable, request: MergeRequest, job: MergeJob) -> Steps[_Totals]:
     limits = _limits(table.settings, request)
-    predicate = None
-    if request.where is not None:
-        predicate = parse_choice(request.where, table.snapshot, context)
     totals = _Totals()
     left_alone: set[str] = set()
     for _ in range(table.settings.get(keys.MERGE_MAX_PASSES)):
-
-        def plan() -> dict[str, Any]:
-            newest = table.log.snapshot()
-            files = newest.files()
-            if predicate is not None:
-                files = choose(files, predicate, newest, request.where or "")
-            return _plan_pass(table, newest, files, limits, left_alone)
-
-        planned = context.step(plan)
-        if not planned["groups"]:
+        newest = table.log.snapshot()
+        files = newest.files()
+        if request.where is not None:
+            files = yield from choose_files(request.where, newest)
+        groups = _plan_pass(table, newest, files, limits, left_alone)
+        if not groups:
             break
         totals.generations += 1
-        for outcome in _run_pass(table, planned, context, job):
+        for batch in _batches(groups, table.settings, job):
+            outcome = yield from _run_batch(table, newest, batch)
+            job.completed_groups += len(batch)
+            job.completed_batches += 1
             _count(totals, outcome)
             left_alone.update(outcome["left_alone"])
         if request.max_groups is not None:
@@ -141,52 +149,42 @@ def _limits(settings: Settings, request: MergeRequest) -> MergeLimits:
 
 def _plan_pass(
     table: OpenTable, newest: Snapshot, files: pa.Table, limits: MergeLimits, left_alone: set[str]
-) -> dict[str, Any]:
-    """The groups of one pass as JSON; the names of the results are chosen here, once."""
+) -> list[_Planned]:
+    """The groups of one pass."""
     skipped = {*left_alone}
     if table.settings.get(log_keys.TRACK_SKIPPED):
         skipped |= {*newest.skips(table.now_ms())}
     groups = plan_merge(files, limits, skipped)
-    return {
-        "version": newest.version,
-        "groups": [_planned(group, newest.partition_columns) for group in groups],
-    }
+    columns = newest.partition_columns
+    return [
+        _Planned(group, split_path(columns, dict(group.partition_values), str(uuid.uuid4())))
+        for group in groups
+    ]
 
 
-def _planned(group: MergeGroup, columns: tuple[str, ...]) -> dict[str, Any]:
-    values = dict(group.partition_values)
-    return {
-        "partition_values": values,
-        "paths": list(group.paths),
-        "output": split_path(columns, values, str(uuid.uuid4())),
-    }
-
-
-def _run_pass(
-    table: OpenTable, planned: Mapping[str, Any], context: Context, job: MergeJob
-) -> Iterator[dict[str, Any]]:
-    """Merge and commit the groups of a pass, batch by batch."""
-    size = table.settings.get(keys.MERGE_BATCH_SIZE) or os.cpu_count() or 1
-    groups = planned["groups"]
+def _batches(
+    groups: Sequence[_Planned], settings: Settings, job: MergeJob
+) -> list[Sequence[_Planned]]:
+    """The groups of a pass, as many at a time as are committed together."""
+    size = settings.get(keys.MERGE_BATCH_SIZE) or os.cpu_count() or 1
     batches = [groups[start : start + size] for start in range(0, len(groups), size)]
     job.total_groups += len(groups)
     job.total_batches += len(batches)
-    for batch in batches:
-        yield _run_batch(table, planned["version"], batch, context)
-        job.completed_groups += len(batch)
-        job.completed_batches += 1
+    return batches
 
 
 def _run_batch(
-    table: OpenTable, version: int, batch: Sequence[Mapping[str, Any]], context: Context
-) -> dict[str, Any]:
-    read = table.log.snapshot(version)
-    results = context.tasks("merge", [_payload(table, group, read) for group in batch])
+    table: OpenTable, read: Snapshot, batch: Sequence[_Planned]
+) -> Steps[dict[str, Any]]:
+    payloads = [_payload(table, planned, read) for planned in batch]
+    results = yield from run_tasks("merge", payloads)
     merged = [
-        MergedGroup(group["partition_values"], tuple(group["paths"]), group["output"], result)
-        for group, result in zip(batch, results, strict=True)
+        MergedGroup(
+            dict(planned.group.partition_values), planned.group.paths, planned.output, result
+        )
+        for planned, result in zip(batch, results, strict=True)
     ]
-    return context.step(lambda: commit_batch(table, version, merged))
+    return commit_batch(table, read, merged)
 
 
 def _input(table: OpenTable, add: AddFile) -> dict[str, Any]:
@@ -198,16 +196,17 @@ def _input(table: OpenTable, add: AddFile) -> dict[str, Any]:
     return {"path": add.path, "footer": footer, "deleted": deleted}
 
 
-def _payload(table: OpenTable, group: Mapping[str, Any], read: Snapshot) -> dict[str, Any]:
+def _payload(table: OpenTable, planned: _Planned, read: Snapshot) -> dict[str, Any]:
     """All a task needs; deletions travel with it, because tasks know no log."""
-    by_path = {add.path: add for add in entries.to_adds(touched(read, group["paths"]))}
-    inputs = [_input(table, by_path[path]) for path in group["paths"]]
+    paths = planned.group.paths
+    by_path = {add.path: add for add in entries.to_adds(touched(read, list(paths)))}
+    inputs = [_input(table, by_path[path]) for path in paths]
     url, store_options = table.store.native()
     return {
         "url": url,
         "store_options": merge_store_options(store_options, table.settings),
         "inputs": inputs,
-        "output": group["output"],
+        "output": planned.output,
         "schema": render_schema(_inside(read)),
         "fields": plan_fields(
             read.schema, table.settings, read.partition_columns, read.metadata.configuration

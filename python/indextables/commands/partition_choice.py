@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,36 +12,86 @@ from indextables.errors import error
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
 from indextables.expr.predicate import Column
-from indextables.plan.partitions import partition_arrays
+from indextables.plan.partitions import map_column, partition_arrays
+from indextables.runtime.steps import Steps, match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from indextables.expr.predicate import Predicate
     from indextables.log import Snapshot
-    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Matches
 
 
-def parse_choice(where: str, snapshot: Snapshot, context: Context) -> Predicate:
-    """The predicate of a WHERE clause, which may speak of partition columns only."""
+@dataclass(frozen=True)
+class PartitionChoice:
+    """The partitions a WHERE clause was asked about, by their texts in the log, and its answers."""
+
+    columns: tuple[str, ...]
+    truths: Mapping[tuple[str | None, ...], bool]
+
+    def files_of(self, files: pa.Table) -> pa.Table | None:
+        """The chosen splits among these; None when one is of a partition nobody asked about."""
+        groups = _group(files, self.columns)
+        if any(key not in self.truths for key in groups):
+            return None
+        rows = [row for key, members in groups.items() if self.truths[key] for row in members]
+        return files.take(pa.array(sorted(rows), pa.int64()))
+
+
+def choose_partitions(where: str, snapshot: Snapshot) -> Steps[PartitionChoice]:
+    """The partitions of a snapshot for which a predicate is true."""
     if not snapshot.partition_columns:
         raise _problem("WHERE clause not supported for non-partitioned tables.")
-    predicate = context.predicate(where, snapshot.schema)
-    named = {path[0] for path in columns_in(predicate)}
-    allowed = ", ".join(snapshot.partition_columns)
-    if strange := sorted(named - set(snapshot.partition_columns)):
-        shown = ", ".join(strange)
+    files = snapshot.files()
+    groups = _group(files, snapshot.partition_columns)
+    firsts = files.take(pa.array([members[0] for members in groups.values()], pa.int64()))
+    arrays = partition_arrays(firsts, snapshot.schema, snapshot.partition_columns)
+    values = pa.table({path[0]: array for path, array in arrays.items()})
+    truths = yield from match(where, snapshot.schema, values)
+    return PartitionChoice(snapshot.partition_columns, dict(zip(groups, truths, strict=True)))
+
+
+def choose_files(where: str, snapshot: Snapshot) -> Steps[pa.Table]:
+    """The splits of a snapshot in whose partition a predicate is true."""
+    choice = yield from choose_partitions(where, snapshot)
+    return choice.files_of(snapshot.files())
+
+
+def _group(files: pa.Table, columns: Sequence[str]) -> dict[tuple[str | None, ...], list[int]]:
+    """The rows of every partition, by its texts in the log."""
+    maps = files.column("partitionValues")
+    texts = {f"{i}": map_column(maps, name) for i, name in enumerate(columns)}
+    rows = pa.table({**texts, "row": pa.array(range(files.num_rows), pa.int64())})
+    grouped = rows.group_by(list(texts), use_threads=False).aggregate([("row", "list")])
+    keys = zip(*(grouped.column(name).to_pylist() for name in texts), strict=True)
+    return dict(zip(keys, grouped.column("row_list").to_pylist(), strict=True))
+
+
+def evaluate_matches(predicate: Predicate, need: Matches) -> list[bool] | None:
+    """For which partitions a predicate is true; None when only Spark can tell."""
+    check_columns({path[0] for path in columns_in(predicate)}, need)
+    arrays: dict[tuple[str, ...], pa.ChunkedArray] = {
+        (name,): need.values.column(name) for name in need.values.column_names
+    }
+    truth = evaluate(bind(predicate, need.schema), arrays, need.values.num_rows)
+    return None if truth is None else pc.fill_null(truth, False).to_pylist()  # noqa: FBT003
+
+
+def check_columns(named: set[str], need: Matches) -> None:
+    """Reject a predicate that names other columns than those of the partitioning, or none."""
+    allowed = need.values.column_names
+    if strange := sorted(named - set(allowed)):
         raise _problem(
-            f"WHERE clause references non-partition columns: {shown}. "
-            f"Only partition columns are allowed: {allowed}"
+            f"WHERE clause references non-partition columns: {', '.join(strange)}. "
+            f"Only partition columns are allowed: {', '.join(allowed)}"
         )
     if not named:
         raise _problem("WHERE clause must reference at least one partition column.")
-    return predicate
 
 
 def choose(files: pa.Table, predicate: Predicate, snapshot: Snapshot, where: str) -> pa.Table:
-    """The splits for whose partition the predicate is true."""
+    """The splits for whose partition a parsed predicate is true."""
     values = partition_arrays(files, snapshot.schema, snapshot.partition_columns)
     truth = evaluate(bind(predicate, snapshot.schema), values, files.num_rows)
     if truth is None:

@@ -7,11 +7,12 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from indextables.commands.partition_choice import choose, parse_choice
+from indextables.commands.partition_choice import choose_files
 from indextables.commands.prewarm_notes import Note, note_prewarm
 from indextables.config import cache as keys
 from indextables.plan.prewarm import Parts, assign_hosts, cut, plan_parts
 from indextables.runtime.hosts import DRIVER, ask_every_host, executor_hosts
+from indextables.runtime.steps import Steps, run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ class _Home:
     splits: list[dict[str, Any]]
 
 
-def run_prewarm(table: OpenTable, request: PrewarmRequest, context: Context) -> list[Row]:
+def run_prewarm(table: OpenTable, request: PrewarmRequest, context: Context) -> Steps[list[Row]]:
     """Load the splits of the chosen partitions, or all; one row per machine."""
     parts = plan_parts(
         request.segments or table.settings.get(keys.PREWARM_SEGMENTS),
@@ -51,7 +52,7 @@ def run_prewarm(table: OpenTable, request: PrewarmRequest, context: Context) -> 
         fail_on_missing=table.settings.get(keys.PREWARM_FAIL_ON_MISSING),
     )
     where = request.where or table.settings.get(keys.PREWARM_PARTITION_FILTER)
-    homes = _homes(_splits(table, where, context), context)
+    homes = _homes((yield from _splits(table, where)), context)
     if table.settings.get(keys.PREWARM_CATCH_UP):
         note_prewarm(table.path, Note(parts.segments, parts.fields, where))
     common = {
@@ -62,15 +63,14 @@ def run_prewarm(table: OpenTable, request: PrewarmRequest, context: Context) -> 
         "parallelism": request.parallelism or _DEFAULT_PARALLELISM,
     }
     if request.asynchronous:
-        return _start_jobs(table, homes, parts, common, context)
-    return _load(table, homes, parts, common, context)
+        return (yield from _start_jobs(table, homes, parts, common, context))
+    return (yield from _load(table, homes, parts, common))
 
 
-def _splits(table: OpenTable, where: str, context: Context) -> list[dict[str, Any]]:
+def _splits(table: OpenTable, where: str) -> Steps[list[dict[str, Any]]]:
     files = table.snapshot.files()
     if where:
-        predicate = parse_choice(where, table.snapshot, context)
-        files = choose(files, predicate, table.snapshot, where)
+        files = yield from choose_files(where, table.snapshot)
     wanted = files.select(["path", "footerStartOffset", "footerEndOffset"]).to_pylist()
     return [
         {"path": path, "footer": None if start is None or end is None else [start, end]}
@@ -93,9 +93,8 @@ def _load(
     homes: Sequence[_Home],
     parts: Parts,
     common: dict[str, Any],
-    context: Context,
-) -> list[Row]:
-    started = context.step(time.time)
+) -> Steps[list[Row]]:
+    started = time.time()
     size = max(common["parallelism"], table.settings.get(keys.PREWARM_SPLITS_PER_TASK))
     waiting = [(home, group) for home in homes for group in cut(home.splits, size)]
     results: dict[str, list[tuple[str, dict[str, Any]]]] = {
@@ -105,7 +104,7 @@ def _load(
     while waiting:
         payloads = [common | {"splits": group} for _, group in waiting]
         places = [home.executor.location for home, _ in waiting]
-        done = context.tasks("prewarm", payloads, places)
+        done = yield from run_tasks("prewarm", payloads, places)
         last = retries >= table.settings.get(keys.PREWARM_MAX_RETRIES)
         again = []
         for (home, group), answer in zip(waiting, done, strict=True):
@@ -166,8 +165,8 @@ def _start_jobs(
     parts: Parts,
     common: dict[str, Any],
     context: Context,
-) -> list[Row]:
-    job_id = context.step(lambda: str(uuid.uuid4()))
+) -> Steps[list[Row]]:
+    job_id = str(uuid.uuid4())
     payloads = [
         _about(context)
         | {
@@ -178,7 +177,8 @@ def _start_jobs(
         }
         for home in homes
     ]
-    started = context.tasks("start_prewarm", payloads, [home.executor.location for home in homes])
+    places = [home.executor.location for home in homes]
+    started = yield from run_tasks("start_prewarm", payloads, places)
     return [
         _head(home, parts)
         | {
@@ -200,31 +200,33 @@ def _about(context: Context) -> dict[str, Any]:
     return {"app": context.app(), "retention_ms": retention}
 
 
-def run_describe_prewarm_jobs(context: Context) -> list[Row]:
+def run_describe_prewarm_jobs(context: Context) -> Steps[list[Row]]:
     """The background jobs of every machine."""
+    answers = yield from ask_every_host(context, "prewarm_jobs", _about(context))
     return [
         _job(answer.executor_id, answer.host, job)
         | {
             "completed_splits": job["completed_splits"],
             "progress_pct": 100.0 * job["completed_splits"] / max(job["total_splits"], 1),
         }
-        for answer in ask_every_host(context, "prewarm_jobs", _about(context))
+        for answer in answers
         for job in answer.result["jobs"]
     ]
 
 
 def run_wait_for_prewarm(
     job_id: str | None, path: str | None, timeout: int | None, context: Context
-) -> list[Row]:
+) -> Steps[list[Row]]:
     """Wait for background jobs: one, those of a table, or all."""
     wanted = {"job_id": job_id, "table_path": path, "timeout": timeout or _DEFAULT_TIMEOUT}
+    answers = yield from ask_every_host(context, "wait_prewarm", _about(context) | wanted)
     found = [
         _job(answer.executor_id, answer.host, job)
         | {
             "status": "TIMEOUT (was: RUNNING)" if job["status"] == "RUNNING" else job["status"],
             "splits_prewarmed": job["completed_splits"] - job["failed_splits"],
         }
-        for answer in ask_every_host(context, "wait_prewarm", _about(context) | wanted)
+        for answer in answers
         for job in answer.result["jobs"]
     ]
     if found or (job_id is None and path is None):

@@ -1,24 +1,15 @@
-"""What an operation asks of the door it was called through.
-
-A door that lives in another process (Spark) may have to run the operation again from its start each
-time it had to fetch something. So every step that must not happen twice, or must not come out
-differently, goes through `step`, whose result is kept between the runs.
-"""
+"""What every operation gets from the door it was called through; more it asks for as it runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from indextables.config.settings import Settings
-    from indextables.expr.predicate import Predicate
     from indextables.log import Log
-    from indextables.model.types import Struct
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -46,28 +37,11 @@ class Context(Protocol):
     def logs(self) -> list[Log]:
         """All logs that are held open."""
 
-    def locate(self, name: tuple[str, ...]) -> str | None:
-        """Where the catalog says a table lies, or None."""
-
-    def predicate(self, text: str, schema: Struct) -> Predicate:
-        """What the text of a WHERE clause means over these columns."""
-
-    def tasks(
-        self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
-    ) -> list[dict[str, Any]]:
-        """Run independent pieces of work, perhaps on many machines; results in their order.
-
-        `places` says where each would best run.
-        """
-
     def executors(self) -> list[Executor]:
         """Who runs tasks."""
 
     def app(self) -> str:
         """The application that all its processes know each other by."""
-
-    def step(self, compute: Callable[[], T]) -> T:
-        """Do something once; the result must be JSON."""
 
     def properties(self) -> Mapping[str, str]:
         """Settings of the session around us, by name."""

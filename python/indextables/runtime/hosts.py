@@ -6,6 +6,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from indextables.runtime.steps import Steps, run_tasks
 from indextables.runtime.tasks import run_task
 
 if TYPE_CHECKING:
@@ -25,11 +26,12 @@ class Answer:
     result: dict[str, Any]
 
 
-def ask_every_host(context: Context, kind: str, payload: Mapping[str, Any]) -> list[Answer]:
+def ask_every_host(context: Context, kind: str, payload: Mapping[str, Any]) -> Steps[list[Answer]]:
     """Do one piece of work here, and on every other machine that has executors."""
-    here = context.step(lambda: run_task(kind, payload))
+    here = run_task(kind, payload)
     others = executor_hosts(context)
-    answers = context.tasks(kind, [payload] * len(others), [e.location for e in others])
+    places = [executor.location for executor in others]
+    answers = yield from run_tasks(kind, [payload] * len(others), places)
     return [
         Answer(DRIVER, socket.gethostname(), here),
         *(Answer(e.id, e.host, found) for e, found in zip(others, answers, strict=True)),

@@ -1,46 +1,60 @@
 """SQL commands for the hooks: text in, rows out.
 
-What a command needs of Spark (where a named table lies, tasks on the executors) cannot be asked
-from within a call. So the call answers what it needs, and the hooks call again with the answer: the
-command runs from its start each time, over the answers and steps it already has.
+What a command needs of Spark (where a named table lies, which partitions a predicate chooses, tasks
+on the executors) cannot be asked from within a call. So the call answers with the need, the command
+waits in this process under an id, and the hooks call again with the answer.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from indextables.commands.partition_choice import check_columns
 from indextables.config.settings import resolve
-from indextables.errors import IndexTablesError
-from indextables.expr.predicate import parse_conjunction
+from indextables.errors import IndexTablesError, error
+from indextables.runtime.cache import Cache
 from indextables.runtime.context import Executor
 from indextables.runtime.handles import Orders, follow, orders
 from indextables.runtime.process_stats import publish
+from indextables.runtime.steps import Location, Matches, Need, Steps, Tasks
 from indextables.runtime.tasks import run_task
 from indextables.spark import warm
 from indextables.spark.read_task import named
 from indextables.spark.request import executors_of
 from indextables.spark.shipping import pickled, to_stream
-from indextables.sql.execute import execute
+from indextables.sql.execute import start
 from indextables.sql.outputs import output_of
 from indextables.sql.parser import parse
-from indextables.sql.where import parse_where
+from indextables.sql.where import match_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from indextables.config.settings import Settings
-    from indextables.expr.predicate import Predicate
     from indextables.log import Log
-    from indextables.model.types import Struct
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
-T = TypeVar("T")
 RESULT = "result"
+_ROW = "__row"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A command that waits for Spark, and for what; before its start for nothing."""
+
+    steps: Steps[Any]
+    app: str
+    need: Need | None = None
+
+
+# a command whose caller never came back is evicted, which ends it
+_waiting: Cache[str, Waiting] = Cache(256)
 
 
 def schema(request: Request) -> dict[str, Any]:
@@ -50,46 +64,108 @@ def schema(request: Request) -> dict[str, Any]:
 
 def run(request: Request) -> Answer:
     """The rows of a command, or what it needs first."""
-    door = SparkDoor(
-        request,
-        list(request.body.get("answers") or []),
-        list((request.body.get("state") or {}).get("steps", [])),
-    )
+    return start_command(start(request.body["text"], SparkDoor(request)), request.app)
+
+
+def start_command(steps: Steps[Any], app: str) -> Answer:
+    """Start a command."""
+    return _advance(str(uuid.uuid4()), Waiting(steps, app))
+
+
+def resume(request: Request) -> Answer:
+    """Go on with a command, given what it needed."""
+    key = request.body["id"]
+    waiting = _waiting.get(key)
+    if waiting is None:
+        raise error("PLANNER_LOST", operation="command")
+    _waiting.evict(key)
     try:
-        result = execute(request.body["text"], door)
-    except _NeededError as needed:
-        return {"need": needed.what, "state": {"steps": door.steps}}, needed.parts
-    return {}, [to_stream(result)]
+        answer = _read(waiting.need, request.body["answer"])
+    except IndexTablesError as failure:
+        return _advance(key, waiting, failure=failure)
+    return _advance(key, waiting, answer)
 
 
-class _NeededError(Exception):
-    """The command cannot go on without Spark."""
+def stop(request: Request) -> dict[str, Any]:
+    """End a command whose need could not be satisfied, for example because it was cancelled."""
+    waiting = _waiting.get(request.body["id"])
+    if waiting is None:
+        return {}
+    _waiting.evict(request.body["id"])
+    try:
+        waiting.steps.throw(error("COMMAND_STOPPED", reason=request.body["reason"]))
+    except (IndexTablesError, StopIteration):
+        return {}
+    waiting.steps.close()
+    return {}
 
-    def __init__(self, what: dict[str, Any], parts: Sequence[bytes] = ()) -> None:
-        super().__init__(what["kind"])
-        self.what = what
-        self.parts = list(parts)
+
+def _advance(
+    key: str, waiting: Waiting, answer: Any = None, failure: IndexTablesError | None = None
+) -> Answer:
+    """Run a command until it ends or needs Spark."""
+    steps = waiting.steps
+    while True:
+        try:
+            need = steps.send(answer) if failure is None else steps.throw(failure)
+        except StopIteration as end:
+            return {}, [] if end.value is None else [to_stream(end.value)]
+        failure, answer = None, _without_spark(need)
+        if answer is None:
+            break
+    _waiting.put(key, Waiting(steps, waiting.app, need))
+    what, parts = _shown(need, waiting.app)
+    return {"id": key, "need": what}, parts
 
 
-@dataclass
+def _without_spark(need: Need) -> list[bool] | None:
+    """What our own parser can answer; Spark's knows more."""
+    if not isinstance(need, Matches):
+        return None
+    try:
+        return match_partitions(need)
+    except IndexTablesError:
+        return None
+
+
+def _shown(need: Need, app: str) -> Answer:
+    """A need as the hooks read it."""
+    if isinstance(need, Location):
+        return {"kind": "location", "name": list(need.name)}, []
+    if isinstance(need, Matches):
+        rows = pa.array(range(need.values.num_rows), pa.int32())
+        values = need.values.append_column(_ROW, rows)
+        what = {"kind": "matches", "where": need.where, "row": _ROW}
+        return what | {"schema": need.schema.to_json()}, [to_stream(values)]
+    result = {"name": RESULT, "type": "binary", "nullable": True, "metadata": {}}
+    function = pickled(CommandTask(need.kind, orders(app)), {"type": "struct", "fields": [result]})
+    payloads = [json.dumps(payload).encode() for payload in need.payloads]
+    return {"kind": "tasks", "places": list(need.places)}, [function, *payloads]
+
+
+def _read(need: Need | None, answer: Mapping[str, Any]) -> Any:
+    """What the hooks brought, as the command takes it."""
+    if isinstance(need, Location):
+        return answer["location"]
+    if isinstance(need, Tasks):
+        return answer["results"]
+    assert isinstance(need, Matches)
+    if "problem" in answer:
+        raise error("PARTITION_PREDICATE", problem=answer["problem"])
+    check_columns(set(answer["columns"]), need)
+    chosen = set(answer["rows"])
+    return [row in chosen for row in range(need.values.num_rows)]
+
+
+@dataclass(frozen=True)
 class SparkDoor:
-    """Answers what operations ask, from what the hooks have brought so far."""
+    """What operations get from a Spark session."""
 
     request: Request
-    answers: list[dict[str, Any]]
-    steps: list[Any]
-    _answered: int = 0
-    _stepped: int = field(default=0)
-
-    def _ask(self, what: dict[str, Any], parts: Sequence[bytes] = ()) -> dict[str, Any]:
-        if self._answered >= len(self.answers):
-            raise _NeededError(what, parts)
-        self._answered += 1
-        return self.answers[self._answered - 1]
 
     def settings(self, configuration: Mapping[str, str]) -> Settings:
         """The settings in force for a table with this configuration."""
-        return resolve({}, self.request.session, configuration)
+        return resolve(self.request.options, self.request.session, configuration)
 
     def log(self, path: str) -> Log:
         """The log of the table at a path, shared with the scans."""
@@ -99,35 +175,6 @@ class SparkDoor:
         """All logs that are held open."""
         return warm.all_logs()
 
-    def locate(self, name: tuple[str, ...]) -> str | None:
-        """Where the catalog says a table lies."""
-        location: str | None = self._ask({"kind": "location", "name": list(name)})["location"]
-        return location
-
-    def predicate(self, text: str, schema: Struct) -> Predicate:
-        """What a WHERE clause means; Spark's parser knows more than ours."""
-        try:
-            return parse_where(text, schema)
-        except IndexTablesError:
-            what = {"kind": "predicate", "text": text, "schema": schema.to_json()}
-            return parse_conjunction(self._ask(what)["predicates"])
-
-    def tasks(
-        self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
-    ) -> list[dict[str, Any]]:
-        """Run independent pieces of work on the executors."""
-        if not payloads:
-            return []
-        result = {"name": RESULT, "type": "binary", "nullable": True, "metadata": {}}
-        function = pickled(
-            CommandTask(kind, orders(self.app())), {"type": "struct", "fields": [result]}
-        )
-        parts = [function, *(json.dumps(payload).encode() for payload in payloads)]
-        results: list[dict[str, Any]] = self._ask({"kind": "tasks", "places": list(places)}, parts)[
-            "results"
-        ]
-        return results
-
     def executors(self) -> list[Executor]:
         """Who runs tasks, as the hooks say."""
         return executors_of(self.request)
@@ -135,14 +182,6 @@ class SparkDoor:
     def app(self) -> str:
         """Spark's name of the application."""
         return self.request.app
-
-    def step(self, compute: Callable[[], T]) -> T:
-        """Do something once, whatever number of calls the command takes."""
-        if self._stepped >= len(self.steps):
-            self.steps.append(compute())
-        self._stepped += 1
-        done: T = self.steps[self._stepped - 1]
-        return done
 
     def properties(self) -> Mapping[str, str]:
         """The session's settings."""

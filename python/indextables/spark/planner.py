@@ -58,6 +58,8 @@ _PLACES = {
     "stream_plan": "stream:plan",
     "command_schema": "commands:schema",
     "command": "commands:run",
+    "command_next": "commands:resume",
+    "command_stop": "commands:stop",
 }
 
 

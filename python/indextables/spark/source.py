@@ -155,7 +155,7 @@ class PlainWriter(DataSourceArrowWriter):
         """Make what the tasks wrote part of the table."""
         from indextables.spark import write
 
-        write.commit(self._finished(messages))
+        write.commit_without_hooks(self._finished(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Remove what the tasks wrote, unless a commit was tried."""

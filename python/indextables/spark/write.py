@@ -6,7 +6,7 @@ import uuid
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from indextables.commands.after_write import maintain_after_write
+from indextables.commands.after_write import maintain_after_write, plan_maintenance
 from indextables.config import write as keys
 from indextables.errors import error
 from indextables.log.actions import Txn
@@ -20,6 +20,7 @@ from indextables.save.condition import Condition
 from indextables.save.spec import spec_of_write
 from indextables.save.splits import WriteSpec, WrittenSplit, discard_splits
 from indextables.spark import rows
+from indextables.spark.commands import SparkDoor, start_command
 from indextables.spark.filtering import predicates_of
 from indextables.spark.request import Request
 from indextables.spark.tables import properties_of
@@ -73,10 +74,28 @@ def begin(request: Request) -> Answer:
     return answer, [pickled_writer(spec, rows=command is not None)]
 
 
-def commit(request: Request) -> dict[str, Any]:
-    """Make what the tasks wrote part of the table."""
+def commit(request: Request) -> dict[str, Any] | Answer:
+    """Make what the tasks wrote part of the table; maintenance may follow as a command."""
     if "command" in request.body:
         return rows.commit(request, _written(request), spec_of(request), _attempt(request))
+    reply, written = _commit(request)
+    planned = None if written is None else plan_maintenance(written, SparkDoor(request))
+    if planned is None:
+        return reply
+    needed, parts = start_command(planned.steps, request.app)
+    return {**reply, "background": planned.background, **needed}, parts
+
+
+def commit_without_hooks(request: Request) -> None:
+    """The same where no hooks drive the maintenance: it runs in this process."""
+    _, written = _commit(request)
+    if written is not None:
+        context = LocalContext({**request.session, **request.options}, qualified=True)
+        maintain_after_write(written, context)
+
+
+def _commit(request: Request) -> tuple[dict[str, Any], OpenTable | None]:
+    """The reply, and the table as it is now unless nothing was committed."""
     table = find_table(request)
     spec = _spec(request, table)
     save = Save(
@@ -95,15 +114,12 @@ def commit(request: Request) -> dict[str, Any]:
     log = log_of(request)
     done = commit_save(log, save, None if table is None else table.snapshot)
     if done.skipped:
-        return {"version": done.version}
+        return {"version": done.version}, None
     settings = request.settings_for(done.snapshot.metadata.configuration)
-    written = OpenTable(log, done.snapshot, settings)
-    context = LocalContext({**request.session, **request.options}, qualified=True)
-    maintain_after_write(written, context)
-    return {"version": done.version}
+    return {"version": done.version}, OpenTable(log, done.snapshot, settings)
 
 
-def replace_table(request: Request) -> dict[str, Any]:
+def replace_table(request: Request) -> dict[str, Any] | Answer:
     """Put an empty table in the place of what is there."""
     return commit(Request({**request.body, "overwrite": "all", "messages": []}))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -17,7 +18,7 @@ from indextables.commands.drop_partitions import run_drop_partitions
 from indextables.commands.environment import run_describe_environment
 from indextables.commands.invalidate import run_invalidate
 from indextables.commands.merge_jobs import run_describe_merge_jobs
-from indextables.commands.merge_splits import MergeRequest, run_merge
+from indextables.commands.merge_splits import MergeRequest, missing_table, run_merge
 from indextables.commands.prewarm import (
     PrewarmRequest,
     run_describe_prewarm_jobs,
@@ -36,6 +37,9 @@ from indextables.commands.truncate_time_travel import run_truncate
 from indextables.errors import IndexTablesError, TableNotFoundError, error
 from indextables.log.history import parse_timestamp
 from indextables.read.table import OpenTable, Row, open_table
+from indextables.runtime.context import Context
+from indextables.runtime.steps import LocalDoor, Steps, finish
+from indextables.runtime.steps import locate as ask_location
 from indextables.sql import cache_commands as cache
 from indextables.sql import commands as c
 from indextables.sql import companion_commands as companion
@@ -44,24 +48,28 @@ from indextables.sql.parser import parse
 from indextables.sql.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from indextables.runtime.context import Context
     from indextables.sql.target import Target
 
 
-def execute(command: c.Command | str, context: Context) -> pa.Table:
-    """Run a command, given as text or as a value."""
+def execute(command: c.Command | str, context: LocalDoor) -> pa.Table:
+    """Run a command, given as text or as a value, to its end in this process."""
+    return finish(start(command, context), context)
+
+
+def start(command: c.Command | str, context: Context) -> Steps[pa.Table]:
+    """Run a command; it yields what it needs of the door."""
     found = parse(command) if isinstance(command, str) else command
     rows = _RUNS[type(found)](found, context)
+    if isinstance(rows, Generator):
+        rows = yield from rows
     return pa.Table.from_pylist(rows, schema=output_of(found).to_arrow_schema())
 
 
-def locate(target: Target, context: Context) -> str:
+def locate(target: Target) -> Steps[str]:
     """The path a target means: itself, what the catalog says, or a text that must be a path."""
     if target.is_path:
         return str(target)
-    found = context.locate(target.parts)
+    found = yield from ask_location(target.parts)
     if found is not None:
         return found
     if target.path is not None:
@@ -69,11 +77,12 @@ def locate(target: Target, context: Context) -> str:
     raise error("TABLE_NOT_FOUND", path=str(target))
 
 
-def _opened(target: Target, context: Context) -> OpenTable:
-    return open_table(locate(target, context), context)
+def _opened(target: Target, context: Context) -> Steps[OpenTable]:
+    path = yield from locate(target)
+    return open_table(path, context)
 
 
-def _merge(command: c.MergeSplits, context: Context) -> list[Row]:
+def _merge(command: c.MergeSplits, context: Context) -> Steps[list[Row]]:
     assert command.target is not None
     request = MergeRequest(
         where=command.where,
@@ -82,44 +91,45 @@ def _merge(command: c.MergeSplits, context: Context) -> list[Row]:
         max_sources=command.max_source_splits,
         precommit=command.precommit,
     )
-    return run_merge(lambda: _opened(_some(command.target), context), request, context)
+    try:
+        path = "" if command.precommit else (yield from locate(command.target))
+    except TableNotFoundError as missing:
+        return missing_table(missing)
+    return (yield from run_merge(lambda: open_table(path, context), request))
 
 
-def _some(target: Target | None) -> Target:
-    assert target is not None
-    return target
-
-
-def _purge(command: c.Purge, context: Context) -> list[Row]:
+def _purge(command: c.Purge, context: Context) -> Steps[list[Row]]:
     return run_purge(
-        _opened(command.target, context),
+        (yield from _opened(command.target, context)),
         older_than_hours=command.older_than.hours if command.older_than else None,
         log_hours=command.log_retention.hours if command.log_retention else None,
         dry_run=command.dry_run,
     )
 
 
-def _drop_partitions(command: c.DropPartitions, context: Context) -> list[Row]:
-    return run_drop_partitions(_opened(command.target, context), command.where, context)
+def _drop_partitions(command: c.DropPartitions, context: Context) -> Steps[list[Row]]:
+    table = yield from _opened(command.target, context)
+    return (yield from run_drop_partitions(table, command.where))
 
 
-def _checkpoint(command: c.Checkpoint | c.Compact, context: Context) -> list[Row]:
+def _checkpoint(command: c.Checkpoint | c.Compact, context: Context) -> Steps[list[Row]]:
     try:
-        table = _opened(command.target, context)
+        table = yield from _opened(command.target, context)
         return run_checkpoint(table, compact=isinstance(command, c.Compact))
     except IndexTablesError as problem:
         return [_failed(command.target, f"ERROR: {problem.message}") | {"is_multi_part": False}]
 
 
-def _truncate(command: c.TruncateTimeTravel, context: Context) -> list[Row]:
+def _truncate(command: c.TruncateTimeTravel, context: Context) -> Steps[list[Row]]:
     try:
-        return run_truncate(_opened(command.target, context), dry_run=command.dry_run)
+        table = yield from _opened(command.target, context)
+        return run_truncate(table, dry_run=command.dry_run)
     except IndexTablesError as problem:
         return [_failed(command.target, "ERROR") | {"message": problem.message}]
 
 
-def _state(command: c.DescribeState, context: Context) -> list[Row]:
-    path = locate(command.target, context)
+def _state(command: c.DescribeState, context: Context) -> Steps[list[Row]]:
+    path = yield from locate(command.target)
     try:
         return run_describe_state(open_table(path, context))
     except TableNotFoundError:
@@ -132,24 +142,24 @@ def _failed(target: Target, status: str) -> Row:
     return {"table_path": str(target), "status": status}
 
 
-def _restore(command: c.Restore, context: Context) -> list[Row]:
+def _restore(command: c.Restore, context: Context) -> Steps[list[Row]]:
     moment = None if command.timestamp is None else parse_timestamp(command.timestamp)
-    return run_restore(_opened(command.target, context), command.version, moment)
+    return run_restore((yield from _opened(command.target, context)), command.version, moment)
 
 
-def _invalidate(command: c.InvalidateLogCache, context: Context) -> list[Row]:
-    path = None if command.target is None else locate(command.target, context)
+def _invalidate(command: c.InvalidateLogCache, context: Context) -> Steps[list[Row]]:
+    path = None if command.target is None else (yield from locate(command.target))
     return run_invalidate(path, context)
 
 
-def _wait(command: cache.WaitForPrewarmJobs, context: Context) -> list[Row]:
-    path = None if command.target is None else locate(command.target, context)
+def _wait(command: cache.WaitForPrewarmJobs, context: Context) -> Steps[list[Row]]:
+    path = None if command.target is None else (yield from locate(command.target))
     if path is not None:
         path = context.log(path).store.url
-    return run_wait_for_prewarm(command.job, path, command.timeout, context)
+    return (yield from run_wait_for_prewarm(command.job, path, command.timeout, context))
 
 
-def _prewarm(command: cache.PrewarmCache, context: Context) -> list[Row]:
+def _prewarm(command: cache.PrewarmCache, context: Context) -> Steps[list[Row]]:
     request = PrewarmRequest(
         segments=command.segments,
         fields=command.fields,
@@ -157,43 +167,49 @@ def _prewarm(command: cache.PrewarmCache, context: Context) -> list[Row]:
         where=command.where,
         asynchronous=command.asynchronous,
     )
-    return run_prewarm(_opened(command.target, context), request, context)
+    table = yield from _opened(command.target, context)
+    return (yield from run_prewarm(table, request, context))
 
 
 def _unsupported(command: c.Command, _: Context) -> list[Row]:
     raise error("COMMAND_UNSUPPORTED", command=render(command))
 
 
-def _on_table(run: Callable[[OpenTable], list[Row]]) -> Callable[[Any, Context], list[Row]]:
-    return lambda command, context: run(_opened(command.target, context))
+_Run: TypeAlias = Callable[[Any, Context], list[Row] | Steps[list[Row]]]
 
 
-def _always(run: Callable[[], list[Row]]) -> Callable[[Any, Context], list[Row]]:
+def _on_table(run: Callable[[OpenTable, Any], list[Row] | Steps[list[Row]]]) -> _Run:
+    def opened(command: Any, context: Context) -> Steps[list[Row]]:
+        rows = run((yield from _opened(command.target, context)), command)
+        return (yield from rows) if isinstance(rows, Generator) else rows
+
+    return opened
+
+
+def _always(run: Callable[[], list[Row]]) -> _Run:
     return lambda _command, _context: run()
 
 
-def _anywhere(run: Callable[[Context], list[Row]]) -> Callable[[Any, Context], list[Row]]:
+def _anywhere(run: Callable[[Context], list[Row] | Steps[list[Row]]]) -> _Run:
     return lambda _command, context: run(context)
 
 
-_RUNS: dict[type[c.Command], Callable[[Any, Context], list[Row]]] = {
+_RUNS: dict[type[c.Command], _Run] = {
     c.MergeSplits: _merge,
     c.Purge: _purge,
     c.DropPartitions: _drop_partitions,
     c.Repair: lambda command, context: run_repair(command.source, command.destination, context),
     c.InvalidateLogCache: _invalidate,
-    c.DescribeTransactionLog: lambda command, context: run_describe_transaction_log(
-        _opened(command.target, context), include_all=command.include_all
+    c.DescribeTransactionLog: _on_table(
+        lambda table, command: run_describe_transaction_log(table, include_all=command.include_all)
     ),
     c.DescribeEnvironment: lambda _, context: run_describe_environment(context),
     c.DescribeState: _state,
-    c.DescribeComponentSizes: lambda command, context: run_component_sizes(
-        _opened(command.target, context), command.where, context
+    c.DescribeComponentSizes: _on_table(
+        lambda table, command: run_component_sizes(table, command.where)
     ),
-    c.DescribeHistory: lambda command, context: run_describe_history(
-        _opened(command.target, context), command.limit
-    ),
-    c.DescribeDetail: _on_table(run_describe_detail),
+    c.DescribeHistory: _on_table(lambda table, command: run_describe_history(table, command.limit)),
+    c.DescribeDetail: _on_table(lambda table, _: run_describe_detail(table)),
     c.DescribeMergeJobs: _always(run_describe_merge_jobs),
     c.Checkpoint: _checkpoint,
     c.Compact: _checkpoint,
@@ -218,11 +234,11 @@ _RUNS: dict[type[c.Command], Callable[[Any, Context], list[Row]]] = {
         context, reset=True
     ),
     companion.BuildCompanion: _unsupported,
-    companion.SetTableRoot: lambda command, context: run_set_table_root(
-        _opened(command.target, context), command.name, command.path
+    companion.SetTableRoot: _on_table(
+        lambda table, command: run_set_table_root(table, command.name, command.path)
     ),
-    companion.UnsetTableRoot: lambda command, context: run_unset_table_root(
-        _opened(command.target, context), command.name
+    companion.UnsetTableRoot: _on_table(
+        lambda table, command: run_unset_table_root(table, command.name)
     ),
-    companion.DescribeTableRoots: _on_table(run_describe_table_roots),
+    companion.DescribeTableRoots: _on_table(lambda table, _: run_describe_table_roots(table)),
 }

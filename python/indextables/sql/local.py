@@ -6,22 +6,19 @@ import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from indextables.config.settings import Settings, resolve
 from indextables.log import Log, open_log
 from indextables.runtime.context import Executor
 from indextables.runtime.tasks import run_task
-from indextables.sql.where import parse_where
+from indextables.sql.where import match_partitions
 from indextables.storage import Store, find_location, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from indextables.expr.predicate import Predicate
-    from indextables.model.types import Struct
-
-T = TypeVar("T")
+    from indextables.runtime.steps import Matches
 
 
 @dataclass
@@ -61,9 +58,9 @@ class LocalContext:
         """The path of a named table."""
         return self.tables.get(".".join(name))
 
-    def predicate(self, text: str, schema: Struct) -> Predicate:
-        """The predicate of a WHERE clause."""
-        return parse_where(text, schema)
+    def matches(self, need: Matches) -> list[bool]:
+        """For which partitions the predicate of a WHERE clause is true."""
+        return match_partitions(need)
 
     def tasks(
         self,
@@ -86,10 +83,6 @@ class LocalContext:
     def app(self) -> str:
         """This process, which is an application by itself."""
         return f"process-{os.getpid()}"
-
-    def step(self, compute: Callable[[], T]) -> T:
-        """Nothing is ever run twice here."""
-        return compute()
 
     def properties(self) -> Mapping[str, str]:
         """The settings given to this door."""

@@ -12,6 +12,7 @@ from decimal import Decimal as Number
 from decimal import InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+from indextables.commands.partition_choice import evaluate_matches
 from indextables.errors import error
 from indextables.expr.predicate import (
     And,
@@ -32,6 +33,8 @@ from indextables.sql.tokens import Kind, Token, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from indextables.runtime.steps import Matches
 
 _STRING = Atomic("string")
 _OPERATORS = {"=": "=", "==": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
@@ -57,6 +60,14 @@ def parse_where(text: str, schema: Struct) -> Predicate:
     parser = _Parser(text, schema, tokenize(text))
     found = parser.disjunction()
     parser.expect_end()
+    return found
+
+
+def match_partitions(need: Matches) -> list[bool]:
+    """For which partitions the predicate of a command is true, without Spark."""
+    found = evaluate_matches(parse_where(need.where, need.schema), need)
+    if found is None:
+        raise error("PARTITION_PREDICATE", problem=f"Invalid partition predicate: {need.where}")
     return found
 
 

@@ -16,7 +16,7 @@ from indextables.log.actions import AddFile
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Atomic, Field, Struct
 from indextables.read.table import open_table
-from indextables.sql.where import parse_where
+from indextables.sql.where import match_partitions
 from indextables.storage import open_store
 
 SCHEMA = Struct(
@@ -72,14 +72,11 @@ class Door:
     def locate(self, name):
         return None
 
-    def predicate(self, text, schema):
-        return parse_where(text, schema)
+    def matches(self, need):
+        return match_partitions(need)
 
-    def tasks(self, kind, payloads):
+    def tasks(self, kind, payloads, places=()):
         return [self.merge(payload) for payload in payloads]
-
-    def step(self, compute):
-        return compute()
 
     def properties(self):
         return self.session

@@ -12,8 +12,17 @@ from indextables.commands.describe_transaction_log import run_describe_transacti
 from indextables.commands.environment import run_describe_environment
 from indextables.config.option import PREFIX
 from indextables.config.settings import REDACTED
-from indextables.log.actions import DeletionVector, IndexFile, SkipFile, Txn, UnknownAction
+from indextables.log.actions import (
+    DeletionVector,
+    IndexFile,
+    RemoveFile,
+    SkipFile,
+    Txn,
+    UnknownAction,
+)
 from indextables.sql import commands as c
+from indextables.sql.execute import execute
+from indextables.sql.local import LocalContext
 from indextables.sql.outputs import OUTPUTS
 
 HOUR = 3_600_000
@@ -130,3 +139,28 @@ def test_environment_hides_secrets(make):
     assert found["hadoop", "fs.s3a.access.key"] == REDACTED
     assert ("native_memory", "indextables.version") in found
     assert {row["role"] for row in rows} == {"driver"}
+
+
+@pytest.mark.parametrize("verb", ["CHECKPOINT", "COMPACT"])
+def test_state_is_that_of_the_last_checkpoint_whoever_wrote_it(table, verb):
+    """A checkpoint is no commit: another process that holds the version must look for it."""
+    here, there = LocalContext(), LocalContext()
+    describe = f"DESCRIBE INDEXTABLES STATE '{table.path}'"
+    assert execute(describe, there).to_pylist()[0]["format"] == "none"
+    written = execute(f"{verb} INDEXTABLES '{table.path}'", here).to_pylist()[0]
+    found = execute(describe, there).to_pylist()[0]
+    assert (found["format"], found["version"]) == ("avro-state", written["checkpoint_version"])
+    assert found == execute(describe, here).to_pylist()[0]
+
+
+def test_state_after_compact_has_no_removed_entries_in_any_process(table):
+    session = {"spark.indextables.state.compaction.tombstoneThreshold": "0.9"}
+    here, there = LocalContext(session), LocalContext(session)
+    describe = f"DESCRIBE INDEXTABLES STATE '{table.path}'"
+    execute(f"CHECKPOINT INDEXTABLES '{table.path}'", here)
+    table.commit(RemoveFile(table.paths()[0]))
+    execute(f"CHECKPOINT INDEXTABLES '{table.path}'", here)
+    assert execute(describe, there).to_pylist()[0]["num_tombstones"] == 1
+    execute(f"COMPACT INDEXTABLES '{table.path}'", here)
+    state = execute(describe, there).to_pylist()[0]
+    assert (state["num_tombstones"], state["needs_compaction"]) == (0, False)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from indextables.commands.drop_partitions import run_drop_partitions
+from indextables.runtime.steps import finish
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def table(make):
 
 
 def _drop(table, where):
-    return run_drop_partitions(table.open(), where, table.door)[0]
+    return finish(run_drop_partitions(table.open(), where), table.door)[0]
 
 
 def test_partitions_are_compared_by_type(table):
@@ -67,6 +68,6 @@ def test_unpartitioned_table_is_refused(make):
 def test_partition_added_meanwhile_is_dropped_too(table):
     opened = table.open()
     table.commit(table.put("late", hour="10"))
-    row = run_drop_partitions(opened, "hour = 10", table.door)[0]
+    row = finish(run_drop_partitions(opened, "hour = 10"), table.door)[0]
     assert row["splits_removed"] == 4
     assert len(table.paths()) == 1

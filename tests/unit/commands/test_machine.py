@@ -30,6 +30,7 @@ from indextables.index.deletion_vectors import write_files
 from indextables.index.vectors import load_deletions
 from indextables.log import DeletionVector, Operation, operations
 from indextables.log.entries import to_adds
+from indextables.runtime.steps import finish
 
 SESSION = {
     "spark.indextables.purge.retentionCheckEnabled": "false",
@@ -148,7 +149,7 @@ class Table(RuleBasedStateMachine):
     @rule()
     def merge(self):
         before = frozenset(self.rows_at())
-        run_merge(self.table.open, MergeRequest(), self.door)
+        finish(run_merge(self.table.open, MergeRequest()), self.door)
         assert self.committed() == before
 
     @rule(pick=st.integers(0, 50))
@@ -156,13 +157,13 @@ class Table(RuleBasedStateMachine):
         before = frozenset(self.rows_at())
         gone = []
         self.during_merge = lambda: gone.append(self.delete_some(pick))
-        run_merge(self.table.open, MergeRequest(), self.door)
+        finish(run_merge(self.table.open, MergeRequest()), self.door)
         self.during_merge = None
         assert self.committed() == before - {*gone}
 
     @rule(hour=st.sampled_from("12"))
     def drop(self, hour):
-        run_drop_partitions(self.table.open(), f"hour = {hour}", self.door)
+        finish(run_drop_partitions(self.table.open(), f"hour = {hour}"), self.door)
         self.committed()
 
     @rule(compact=st.booleans())

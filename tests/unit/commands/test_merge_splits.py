@@ -6,8 +6,9 @@ import pytest
 
 from indextables.commands.merge_jobs import run_describe_merge_jobs
 from indextables.commands.merge_splits import MergeRequest, run_merge
-from indextables.errors import StorageError
+from indextables.errors import IndexTablesError, StorageError, error
 from indextables.log.actions import DeletionVector, RemoveFile
+from indextables.runtime.steps import finish
 
 NO_CHECKPOINT = {"spark.indextables.state.compaction.afterMerge": "false"}
 
@@ -29,7 +30,7 @@ def _merged(payload, skipped=()):
 
 
 def _merge(table, **clauses):
-    return run_merge(table.open, MergeRequest(**clauses), table.door)[0]
+    return finish(run_merge(table.open, MergeRequest(**clauses)), table.door)[0]
 
 
 @pytest.fixture
@@ -78,7 +79,8 @@ def test_precommit_is_pending_and_missing_table_an_error_row(table, tmp_path):
     from indextables.read.table import open_table
 
     missing = str(tmp_path / "missing")
-    row = run_merge(lambda: open_table(missing, table.door), MergeRequest(), table.door)[0]
+    opened = lambda: open_table(missing, table.door)  # noqa: E731
+    row = finish(run_merge(opened, MergeRequest()), table.door)[0]
     assert row["metrics"]["status"] == "error"
     assert row["metrics"]["message"] == "Table or path does not exist"
 
@@ -175,43 +177,36 @@ def test_merge_whose_only_group_changed_is_no_failure(table):
     assert table.paths() == [adds[1].path]
 
 
-def test_step_results_are_reused_when_the_door_runs_again(table):
-    """A door in another process starts the operation anew after every task."""
+def test_a_merge_waits_for_its_tasks_and_does_nothing_twice(table):
     table.commit(table.put("a"), table.put("b"))
-    memory, tasks = [], []
-
-    class Stop(Exception):  # noqa: N818
-        pass
-
-    class Replaying:
-        def __init__(self, inner):
-            self.inner, self.at, self.task = inner, 0, 0
-
-        def __getattr__(self, name):
-            return getattr(self.inner, name)
-
-        def step(self, compute):
-            if self.at == len(memory):
-                memory.append(compute())
-            self.at += 1
-            return memory[self.at - 1]
-
-        def tasks(self, kind, payloads):
-            if self.task == len(tasks):
-                tasks.append([_merged(payload) for payload in payloads])
-                raise Stop
-            self.task += 1
-            return tasks[self.task - 1]
-
-    rows = None
-    while rows is None:
-        try:
-            rows = run_merge(table.open, MergeRequest(), Replaying(table.door))
-        except Stop:
-            continue
-    assert rows[0]["metrics"]["status"] == "success"
+    steps = run_merge(table.open, MergeRequest())
+    need = next(steps)
+    assert (need.kind, len(need.payloads)) == ("merge", 1)
+    assert (_job()["status"], _job()["total_groups"]) == ("RUNNING", 1)
+    with pytest.raises(StopIteration) as end:
+        steps.send([_merged(payload) for payload in need.payloads])
+    assert end.value.value[0]["metrics"]["status"] == "success"
+    assert (_job()["status"], _job()["completed_groups"]) == ("COMPLETED", 1)
     assert len(table.paths()) == 1
     assert table.log.snapshot().version == 2
+
+
+@pytest.mark.parametrize("ended", ["failed", "left alone"])
+def test_a_merge_that_ends_early_is_no_longer_running(table, ended):
+    table.commit(table.put("a"), table.put("b"))
+    steps = run_merge(table.open, MergeRequest())
+    next(steps)
+    if ended == "failed":
+        with pytest.raises(IndexTablesError, match="no executor"):
+            steps.throw(error("COMMAND_STOPPED", reason="no executor"))
+    else:
+        steps.close()
+    assert _job()["status"] == "FAILED"
+    assert len(table.paths()) == 2
+
+
+def _job():
+    return run_describe_merge_jobs()[-1]
 
 
 def test_table_returns_to_the_protocol_others_know_when_deleted_rows_are_gone(table, monkeypatch):

@@ -1,0 +1,118 @@
+"""What a command asks of the door it was called through, and how it waits for the answer.
+
+A command that needs something of its door is a generator: it yields a need and is resumed with the
+answer. The door may live in another process (Spark); then the generator is kept between the calls,
+and nothing is run twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+from indextables.runtime.context import Context
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from indextables.model.types import Struct
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where the catalog says that a table lies."""
+
+    name: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Matches:
+    """For which rows of a table of partition values a predicate is true.
+
+    `where` may name columns of `schema` that are not among the values; the door rejects it then.
+    """
+
+    where: str
+    schema: Struct
+    values: pa.Table
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Independent pieces of work; `places` says where each would best run."""
+
+    kind: str
+    payloads: Sequence[Mapping[str, Any]]
+    places: Sequence[str] = ()
+
+
+Need: TypeAlias = Location | Matches | Tasks
+Steps: TypeAlias = Generator[Need, Any, T]
+
+
+class Door(Protocol):
+    """Satisfies needs at once, in the process that runs the command."""
+
+    def locate(self, name: tuple[str, ...]) -> str | None:
+        """Where the catalog says that a table lies, or None."""
+
+    def matches(self, need: Matches) -> list[bool]:
+        """For which partitions the predicate is true."""
+
+    def tasks(
+        self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
+        """Run independent pieces of work; results in their order."""
+
+
+class LocalDoor(Context, Door, Protocol):
+    """A door that runs whole commands in this process."""
+
+
+def locate(name: tuple[str, ...]) -> Steps[str | None]:
+    """Ask where a named table lies."""
+    found: str | None = yield Location(name)
+    return found
+
+
+def match(where: str, schema: Struct, values: pa.Table) -> Steps[list[bool]]:
+    """Ask for which partitions a predicate is true."""
+    found: list[bool] = yield Matches(where, schema, values)
+    return found
+
+
+def run_tasks(
+    kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
+) -> Steps[list[dict[str, Any]]]:
+    """Run independent pieces of work, perhaps on many machines; results in their order."""
+    if not payloads:
+        return []
+    results: list[dict[str, Any]] = yield Tasks(kind, payloads, places)
+    return results
+
+
+def finish(steps: Steps[T], door: Door) -> T:
+    """Run a command to its end through a door of this process."""
+    resume, argument = steps.send, None
+    while True:
+        try:
+            need = resume(argument)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        try:
+            resume, argument = steps.send, satisfy(need, door)
+        except Exception as failure:  # noqa: BLE001 (the command decides what a failure means)
+            resume, argument = steps.throw, failure
+
+
+def satisfy(need: Need, door: Door) -> Any:
+    """The answer of a door to a need."""
+    if isinstance(need, Location):
+        return door.locate(need.name)
+    if isinstance(need, Matches):
+        return door.matches(need)
+    return door.tasks(need.kind, need.payloads, need.places)
