@@ -26,7 +26,7 @@ MINIO_VERSION ?= v0.0.0-20260212201848-7aac2a2c5b7c
 AZURITE := $(CACHE)/npm/node_modules/.bin/azurite-blob
 AZURITE_VERSION ?= 3.35.0
 RUST_SOURCES := $(shell find rust/src -name '*.rs') rust/Cargo.toml rust/Cargo.lock
-SCALA_SOURCES := $(shell find jvm -name '*.scala' -o -path '*/services/*' -type f)
+SCALA_SOURCES := $(shell find jvm -name '*.scala' -o -path '*/services/*' -type f -o -path '*/resources/*' -type f)
 
 ##@ Everyday
 help: ## Show this help

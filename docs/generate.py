@@ -16,12 +16,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from typer.main import get_command
 
 from indextables.cli.app import app
+from indextables.commands.grammar import PRODUCT, Rule, shown_words
+from indextables.commands.registry import RULES
 from indextables.config.option import PREFIX, Option, Status
 from indextables.config.registry import OPTIONS
 from indextables.errors import CODES
 from indextables.model.types import DataType, Struct
-from indextables.sql.grammar import PRODUCT, RULES, Rule, shown_words, usage
-from indextables.sql.outputs import OUTPUTS
+from indextables.sql.keywords import statements
+from indextables.sql.render import usage
 
 HERE = Path(__file__).resolve().parent
 _WIDTH = 90
@@ -149,6 +151,9 @@ Commands run from `spark.sql`, from the command line and from Python. A table is
 in quotes or by its name in the catalog. Keywords can be written in any case, clauses stand in the
 order shown, `;` at the end and comments are allowed. `TANTIVY4SPARK` can stand for `INDEXTABLES`.
 
+Where two ways to write a command are shown, the second is that of Delta Lake. It is ours on our own
+tables, if no other extension claims it; everything else is left to Spark.
+
 Sizes are bytes or whole numbers with M or G. Predicates choose partitions, by the type of their
 columns: `month > 9` compares numbers.""".splitlines()
 
@@ -158,14 +163,16 @@ def sql() -> str:
     lines = [
         "# SQL commands",
         "",
-        "<!-- written by docs/generate.py from python/indextables/sql -->",
+        "<!-- written by docs/generate.py from python/indextables/commands -->",
         "",
     ]
     lines += _SQL
-    for rule in sorted(RULES, key=_title):
+    for rule in sorted((rule for rule in RULES if not rule.borrowed), key=_title):
         lines += ["", f"## {_title(rule)}", "", inspect.getdoc(rule.command) or ""]
-        lines += ["", "```text", _wrapped(usage(rule)), "```", "", "| column | type |", "|---|---|"]
-        fields = OUTPUTS[rule.command].fields
+        ways = [rule, *(r for r in RULES if r.borrowed and r.command is rule.command)]
+        lines += ["", "```text", *(_wrapped(usage(way)) for way in ways), "```"]
+        lines += ["", "| column | type |", "|---|---|"]
+        fields = rule.output.fields
         lines += [f"| `{field.name}` | {_type(field.type)} |" for field in fields]
     return "\n".join(lines) + "\n"
 
@@ -329,6 +336,8 @@ PAGES = {
     "errors.md": errors,
     "python.md": python,
     "sql.md": sql,
+    # the words by which the parser hook knows our statements
+    "../jvm/resources/statements.txt": statements,
 }
 
 

@@ -57,6 +57,7 @@ def pack(classes: Path, jar: Path) -> None:
     """Zip the classes and service files in a fixed order with a fixed date."""
     found = {str(path.relative_to(classes)): path for path in classes.rglob("*.class")}
     found |= {f"META-INF/services/{path.name}": path for path in (HERE / "services").iterdir()}
+    found |= {f"indextables/{path.name}": path for path in (HERE / "resources").iterdir()}
     files = {name: path.read_bytes() for name, path in found.items()}
     files[_DIGEST] = sources_digest().encode()
     jar.parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
@@ -84,11 +85,14 @@ object Needs {
   /** The path of a table that a catalog knows, or null. */
   private def location(session: ClassicSession, name: String): JsonNode = {
     val node = Rpc.json()
-    val found = scala.util.Try(session.table(name).queryExecution.analyzed).toOption.flatMap(_.collectFirst {
-      case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => r.table.asInstanceOf[IndexTable].location
-    })
-    found.fold(node.putNull("location"))(l => node.put("location", l))
+    tableOf(session, name).fold(node.putNull("location"))(t => node.put("location", t.location))
   }
+
+  /** The table of ours that a name stands for. */
+  def tableOf(session: ClassicSession, name: String): Option[IndexTable] =
+    Try(session.table(name).queryExecution.analyzed).toOption.flatMap(_.collectFirst {
+      case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => r.table.asInstanceOf[IndexTable]
+    })
 
   /** The rows for which a predicate is true, and the columns it names; or why Spark does not understand it. */
   private def matches(session: ClassicSession, need: JsonNode, values: Array[Byte]): JsonNode = {

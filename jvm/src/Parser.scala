@@ -2,7 +2,12 @@ package org.apache.spark.sql.indextables
 
 import java.lang.reflect.{InvocationTargetException, Method, Proxy}
 
-import org.apache.spark.sql.catalyst.parser.ParserInterface
+import scala.util.{Failure, Success, Try}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
+import org.apache.spark.sql.catalyst.plans.logical.{DescribeColumn, DescribeRelation}
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Spark's parser with our words in front; a proxy, because the interface differs between versions. */
@@ -20,14 +25,23 @@ object Parser {
     val rewritten = arguments match {
       case Array(text: String, rest @ _*) if texts(method.getName) =>
         val tokens = Sql.tokens(text)
-        if (plans(method.getName) && Sql.isCommand(tokens)) return Command(text)
+        if (plans(method.getName)) {
+          val words = Sql.words(tokens)
+          def others = call(delegate, method, Sql.rewrite(text, tokens) +: rest)
+          if (Statements.own(words)) return Command(text)
+          if (Statements.misspelled(words)) return try others catch { case _: ParseException => Command(text) }
+          Statements.borrowed(words).foreach(target => return Borrowed.parse(text, target, others))
+        }
         Sql.rewrite(text, tokens) +: rest
       case null => Nil
       case other => other.toSeq
     }
-    try method.invoke(delegate, rewritten: _*)
-    catch { case e: InvocationTargetException => throw e.getCause }
+    call(delegate, method, rewritten)
   }
+
+  private def call(delegate: ParserInterface, method: Method, arguments: Seq[AnyRef]): AnyRef =
+    try method.invoke(delegate, arguments: _*)
+    catch { case e: InvocationTargetException => throw e.getCause }
 
   /** Tables by path need a catalog of that name in the session. */
   private def nameCatalog(): Unit = {
@@ -36,35 +50,64 @@ object Parser {
   }
 }
 
-/** Just enough of SQL's words to find our operators and commands, never inside literals or comments. */
+/** How statements of ours begin, as Python wrote it down. */
+object Statements {
+  private val prefixes: Map[String, Seq[Seq[Set[String]]]] = {
+    val source = scala.io.Source.fromInputStream(
+      getClass.getClassLoader.getResourceAsStream("indextables/statements.txt"), "UTF-8")
+    val lines = try source.getLines().map(_.split(' ').toSeq).toList finally source.close()
+    lines.groupBy(_.head).map { case (kind, all) => kind -> all.map(_.tail.map(_.split('|').toSet)) }
+  }
+
+  private def find(kind: String, words: Seq[String]): Option[Seq[Set[String]]] = prefixes(kind).find { prefix =>
+    words.length >= prefix.length && words.zip(prefix).forall { case (word, allowed) => allowed(word.toUpperCase) }
+  }
+
+  def own(words: Seq[String]): Boolean = find("own", words).isDefined
+
+  /** Ours if Spark does not understand it. */
+  def misspelled(words: Seq[String]): Boolean = find("misspelled", words).isDefined
+
+  /** What stands where the target of a statement of another format stands. */
+  def borrowed(words: Seq[String]): Option[Seq[String]] =
+    find("borrowed", words).map(prefix => words.drop(prefix.length)).filter(_.nonEmpty)
+}
+
+/** Statements in the words of another format: ours on tables of ours, if nobody else understands them. */
+object Borrowed {
+  def parse(text: String, target: Seq[String], others: => AnyRef): AnyRef = {
+    val parsed = Try(others)
+    val unclaimed = parsed match {
+      case Failure(_: ParseException) => true
+      // how Spark reads `DESCRIBE HISTORY t`: the column `t` of a table `HISTORY`
+      case Success(_: DescribeColumn | _: DescribeRelation) => true
+      case _ => false
+    }
+    if (unclaimed && isOurs(target)) Command(text) else parsed.get
+  }
+
+  private def isOurs(target: Seq[String]): Boolean =
+    Sql.literal(target.head) || {
+      val end = target.indices.drop(1).find(i => (i % 2 == 1) != (target(i) == "."))
+      val name = target.take(end.getOrElse(target.length)).mkString
+      SparkSession.getActiveSession.exists(s => Needs.tableOf(s.asInstanceOf[ClassicSession], name).isDefined)
+    }
+}
+
+/** Just enough of SQL's words to find our operators, never inside literals or comments. */
 object Sql {
   private val Token = ("""(?s)[rR]?'(?:[^'\\]|\\.|'')*'|[rR]?"(?:[^"\\]|\\.|"")*"|`(?:[^`]|``)*`""" +
     """|--[^\r\n]*|/\*.*?\*/|[\p{L}\p{N}_]+|\s+|.""").r
-  private val product = Set("INDEXTABLES", "TANTIVY4SPARK")
-  private val verbs = Set("DESCRIBE", "DESC", "DROP", "FLUSH", "INVALIDATE", "PREWARM", "CHECKPOINT", "COMPACT",
-    "TRUNCATE", "BUILD", "SET", "UNSET", "ENABLE", "DISABLE", "RESET", "RESTORE", "SHOW")
-  // these two words are enough; behind the other verbs a table or key of the product's name may stand
-  private val whole = Set("CHECKPOINT", "COMPACT", "RESTORE")
   // a word before the operator that can not be a column: then the operator's name is a column itself
   private val keywords = Set("SELECT", "WHERE", "AND", "OR", "NOT", "ON", "HAVING", "WHEN", "THEN", "ELSE", "CASE",
     "BY", "DISTINCT", "FROM", "JOIN", "IN", "LIKE", "AS", "IS", "BETWEEN", "FILTER", "QUALIFY", "USING", "LIMIT")
 
   def tokens(text: String): IndexedSeq[String] = Token.findAllIn(text).toIndexedSeq
+  def words(tokens: IndexedSeq[String]): IndexedSeq[String] = tokens.filterNot(blank)
   private def blank(token: String) = token.trim.isEmpty || token.startsWith("--") || token.startsWith("/*")
   private def word(token: String) = Character.isLetterOrDigit(token.codePointAt(0)) || token(0) == '_'
   private def name(token: String) = token(0) == '`' || (word(token) && !literal(token))
-  private def literal(token: String) = token.endsWith("'") || token.endsWith("\"")
-
-  def isCommand(tokens: IndexedSeq[String]): Boolean = {
-    val head = tokens.iterator.filterNot(blank).take(3).map(_.toUpperCase).toSeq
-    head match {
-      case Seq("MERGE", "SPLITS", _*) | Seq("PURGE", "INDEXTABLE", _*) | Seq("REPAIR", "INDEXFILES", _*) => true
-      case Seq("WAIT", "FOR", third) => product(third)
-      case Seq(verb, second, _*) if whole(verb) => product(second)
-      case Seq(verb, second, third) => verbs(verb) && product(second) && word(third)
-      case _ => false
-    }
-  }
+  def literal(token: String) = token.endsWith("'") || token.endsWith("\"")
 
   /** `a.b indexquery 'x'` becomes `indexquery(a.b, 'x')`, `* indexquery 'x'` becomes `indexqueryall('x')`. */
   def rewrite(text: String, tokens: IndexedSeq[String]): String =

@@ -173,6 +173,12 @@ CODES: dict[str, Code] = {
         "correct the names; they are case-sensitive here",
         "42703",
     ),
+    "COMMAND_STOPPED": Code(
+        IndexTablesError,
+        "the command was stopped: {reason}",
+        "what it committed before stays; run it again for the rest",
+        "57014",
+    ),
     "COMMAND_UNSUPPORTED": Code(
         UnsupportedError,
         "`{command}` is not available in this version",
@@ -190,12 +196,6 @@ CODES: dict[str, Code] = {
         "other writers were faster {attempts} times in a row on `{path}`",
         "try again, or raise spark.indextables.transaction.retry.maxAttempts",
         "40001",
-    ),
-    "COMMAND_STOPPED": Code(
-        IndexTablesError,
-        "the command was stopped: {reason}",
-        "what it committed before stays; run it again for the rest",
-        "57014",
     ),
     "COMMIT_UNKNOWN": Code(
         CommitUnknownError,
@@ -711,6 +711,12 @@ CODES: dict[str, Code] = {
         "a table exists already at `{path}`",
         "use mode append or overwrite, or another path",
         "42P07",
+    ),
+    "TABLE_NAME_UNKNOWN": Code(
+        TableNotFoundError,
+        "the catalog has no IndexTables table named `{name}`",
+        "check the name with SHOW TABLES, or give the path of the table in quotes",
+        "42P01",
     ),
     "TABLE_NOT_FOUND": Code(
         TableNotFoundError,

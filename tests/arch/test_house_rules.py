@@ -100,3 +100,23 @@ def test_only_rooms_that_change_tables_build_transactions():
         if not rooms & set(p.relative_to(ROOT).parts) and "Transaction(" in p.read_text("utf-8")
     ]
     assert elsewhere == []
+
+
+def test_words_of_commands_stand_only_in_commands():
+    """The parser hook has them as a generated resource; the language reads the rules."""
+    from indextables.commands.grammar import words_of
+    from indextables.commands.registry import RULES
+
+    # as texts of their own, so that prose may speak of them
+    starts = {" ".join(rule.start.replace(" IX", "").split()[:2]) for rule in RULES}
+    phrases = {f'"{start}' for start in starts if " " in start and "|" not in start}
+    verbs = {word for rule in RULES for word in words_of(rule.start)[0]} - {"SET", "DROP", "MERGE"}
+    phrases |= {f'"{verb}"' for verb in verbs}
+    found = [
+        (str(p.relative_to(ROOT)), phrase)
+        for p in source(".py", ".scala")
+        if "commands" not in p.relative_to(ROOT).parts
+        for phrase in phrases
+        if phrase in p.read_text("utf-8")
+    ]
+    assert found == []

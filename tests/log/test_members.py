@@ -6,10 +6,10 @@ from dataclasses import fields
 
 import pytest
 
+from indextables.commands.describe_transaction_log import DescribeTransactionLog
+from indextables.commands.registry import BY_COMMAND
 from indextables.engine.manifests import decode_manifests, encode_manifest
 from indextables.log import codec, entries, members
-from indextables.sql import commands as c
-from indextables.sql.outputs import OUTPUTS
 
 
 @pytest.mark.parametrize("kind", members.ACTIONS, ids=lambda kind: kind.name)
@@ -24,7 +24,7 @@ def test_every_attribute_of_an_action_is_a_member(kind):
 def test_every_column_that_shows_a_member_is_a_column_of_the_answer(kind):
     shown = {member.shown for member in kind.members if member.shown}
     shown |= set((kind.also_shown or {}).values())
-    assert shown <= set(OUTPUTS[c.DescribeTransactionLog].names)
+    assert shown <= set(BY_COMMAND[DescribeTransactionLog].output.names)
 
 
 def test_the_engine_has_the_same_columns():

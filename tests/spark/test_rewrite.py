@@ -55,11 +55,12 @@ def test_operators_become_calls(spark, given, expected):
         ("REPAIR INDEXFILES TRANSACTION LOG '/t'", True),
         ("MERGE INTO t USING s ON true WHEN MATCHED THEN DELETE", False),
         ("DESCRIBE indextables", False),
+        ("DESCRIBE indextables message", False),
         ("DESCRIBE indextables.`/path`", False),
         ("DROP TABLE indextables", False),
         ("SELECT 'MERGE SPLITS'", False),
     ],
 )
 def test_commands_are_recognised(spark, text, expected):
-    sql = spark._jvm.org.apache.spark.sql.indextables.Sql
-    assert sql.isCommand(sql.tokens(text)) is expected
+    hooks = spark._jvm.org.apache.spark.sql.indextables
+    assert hooks.Statements.own(hooks.Sql.words(hooks.Sql.tokens(text))) is expected

@@ -10,10 +10,10 @@ import pytest
 from tests.spec.language import Block, read_blocks, read_table, shown
 from tests.spec.tables import append, create
 
+from indextables.commands.registry import output_of
 from indextables.errors import IndexTablesError, from_text
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
-from indextables.sql.outputs import output_of
 from indextables.sql.parser import parse
 
 

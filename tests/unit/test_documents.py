@@ -13,6 +13,7 @@ def _run(*arguments):
 
 def test_check_fails_and_names_the_way_out_when_a_page_is_stale(tmp_path):
     (tmp_path / "docs").mkdir()
+    (tmp_path / "jvm" / "resources").mkdir(parents=True)
     (tmp_path / "python").symlink_to(ROOT / "python")
     script = tmp_path / "docs" / "generate.py"
     script.write_text((ROOT / "docs" / "generate.py").read_text())

@@ -10,10 +10,13 @@ import typer
 from indextables.cli.options import AsJson, Conf, TablePath, Where, settings
 from indextables.cli.output import failures, require_success, show
 from indextables.cli.progress import followed
+from indextables.commands.grammar import Command, Span
+from indextables.commands.merge_splits import MergeSplits
+from indextables.commands.purge import Purge
+from indextables.commands.repair import Repair
+from indextables.commands.target import Target
 from indextables.log.names import FOLDER
-from indextables.sql import commands as c
 from indextables.sql.execute import execute
-from indextables.sql.target import Target
 from indextables.sql.values import parse_size
 
 
@@ -33,7 +36,7 @@ def merge(
     """Join small splits into large ones and remove deleted rows for good."""
     with failures():
         size = None if target_size is None else parse_size(target_size)
-        command = c.MergeSplits(Target(table), where, size, max_dest_splits, max_source_splits)
+        command = MergeSplits(Target(table), where, size, max_dest_splits, max_source_splits)
     _run(command, "merging splits", conf, as_json=as_json)
 
 
@@ -51,7 +54,7 @@ def purge(
 ) -> None:
     """Delete files that nothing refers to any more."""
     data, kept = _hours(older_than_hours), _hours(log_retention_hours)
-    _run(c.Purge(Target(table), data, kept, dry_run), "looking for orphans", conf, as_json=as_json)
+    _run(Purge(Target(table), data, kept, dry_run), "looking for orphans", conf, as_json=as_json)
 
 
 def repair(
@@ -63,19 +66,19 @@ def repair(
     as_json: AsJson = False,
 ) -> None:
     """Rebuild a lost log from the splits, or copy what a damaged log still says to a new place."""
-    command = c.Repair(_log_folder(table), None if to is None else _log_folder(to))
+    command = Repair(_log_folder(table), None if to is None else _log_folder(to))
     _run(command, "reading splits", conf, as_json=as_json)
 
 
-def _run(command: c.Command, title: str, conf: list[str] | None, *, as_json: bool) -> None:
+def _run(command: Command, title: str, conf: list[str] | None, *, as_json: bool) -> None:
     with failures(), followed(title, settings(conf)) as context:
         answer: pa.Table = execute(command, context)
     require_success(answer)
     show(answer, as_json=as_json, upright=True)
 
 
-def _hours(amount: int | None) -> c.Span | None:
-    return None if amount is None else c.Span(amount, "HOURS")
+def _hours(amount: int | None) -> Span | None:
+    return None if amount is None else Span(amount, "HOURS")
 
 
 def _log_folder(path: str) -> str:

@@ -11,10 +11,13 @@ import typer
 from indextables.api.local import open as open_table
 from indextables.cli.options import AsJson, Conf, TablePath, Timestamp, Version, Where, settings
 from indextables.cli.output import failures, show
-from indextables.sql import commands as c
+from indextables.commands.describe_detail import DescribeDetail
+from indextables.commands.describe_history import DescribeHistory
+from indextables.commands.describe_transaction_log import DescribeTransactionLog
+from indextables.commands.grammar import Command
+from indextables.commands.target import Target
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
-from indextables.sql.target import Target
 
 _LOG_COLUMNS = ("version", "action_type", "path", "size", "num_records", "log_file_path")
 _HISTORY_COLUMNS = ("version", "timestamp", "operation", "operation_metrics", "engine_info")
@@ -46,13 +49,13 @@ def history(
     as_json: AsJson = False,
 ) -> None:
     """Show what happened to a table, newest first."""
-    answer = _answer(c.DescribeHistory(Target(table), limit), conf)
+    answer = _answer(DescribeHistory(Target(table), limit), conf)
     show(answer, as_json=as_json, columns=_HISTORY_COLUMNS)
 
 
 def detail(table: TablePath, conf: Conf = None, as_json: AsJson = False) -> None:
     """Show what a table is: version, files, rows, bytes, properties."""
-    show(_answer(c.DescribeDetail(Target(table)), conf), as_json=as_json, upright=True)
+    show(_answer(DescribeDetail(Target(table)), conf), as_json=as_json, upright=True)
 
 
 def log(
@@ -64,7 +67,7 @@ def log(
     as_json: AsJson = False,
 ) -> None:
     """Show the actions of a table's log."""
-    answer = _answer(c.DescribeTransactionLog(Target(table), everything), conf)
+    answer = _answer(DescribeTransactionLog(Target(table), everything), conf)
     show(answer, as_json=as_json, columns=_LOG_COLUMNS)
 
 
@@ -98,7 +101,7 @@ def _split_facts(files: pa.Table) -> pa.Table:
     )
 
 
-def _answer(command: c.Command, conf: list[str] | None) -> pa.Table:
+def _answer(command: Command, conf: list[str] | None) -> pa.Table:
     with failures():
         return execute(command, LocalContext(settings(conf)))
     raise AssertionError("failures() ends the program")

@@ -1,15 +1,17 @@
-"""FLUSH and DESCRIBE of the caches, DESCRIBE STORAGE STATS and the profiler."""
+"""FLUSH and DESCRIBE of the caches, DESCRIBE STORAGE STATS."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from indextables.commands.grammar import DESCRIBE, Command, Rule, columns
+from indextables.commands.machine_stats import machine_stats
 from indextables.commands.prewarm_notes import forget_prewarms
 from indextables.engine.cache import clear_disk, disk_usage
 from indextables.runtime import handles
 from indextables.runtime.hosts import DRIVER, Answer, ask_every_host
-from indextables.runtime.process_stats import ProcessStats, total
+from indextables.runtime.process_stats import ProcessStats
 from indextables.runtime.steps import Steps
 from indextables.storage.caching import cache_options
 
@@ -21,6 +23,26 @@ if TYPE_CHECKING:
 
 _COMPUTED = "the home of a split is computed, there is nothing to forget"
 _OFF = "no disk cache is configured"
+
+
+@dataclass(frozen=True)
+class FlushSearcherCache(Command):
+    """Forget split data kept in memory."""
+
+
+@dataclass(frozen=True)
+class FlushDiskCache(Command):
+    """Forget split data kept on local disk."""
+
+
+@dataclass(frozen=True)
+class DescribeDiskCache(Command):
+    """Show the disk caches."""
+
+
+@dataclass(frozen=True)
+class DescribeStorageStats(Command):
+    """Show how much was fetched from stores."""
 
 
 def run_flush_searcher_cache(context: Context) -> list[Row]:
@@ -109,7 +131,7 @@ def run_describe_storage_stats(context: Context) -> Steps[list[Row]]:
     """What every machine has asked of stores; the driver also reads the logs."""
     stores = [log.store for log in context.logs()]
     rows = []
-    for answer in (yield from _stats(context)):
+    for answer in (yield from machine_stats(context)):
         stats = ProcessStats.from_json(answer.result)
         logs = stores if answer.executor_id == DRIVER else []
         rows.append(
@@ -123,61 +145,43 @@ def run_describe_storage_stats(context: Context) -> Steps[list[Row]]:
     return rows
 
 
-def run_switch_profiler(context: Context, *, on: bool) -> Steps[list[Row]]:
-    """Start or stop to measure: here at once, in other processes with their next task."""
-    handles.profile_everywhere(context.app(), on=on)
-    hosts = len((yield from _stats(context)))
-    message = "the engine is measured" if on else "the engine is measured no longer"
-    return [{"status": "enabled" if on else "disabled", "host_count": hosts, "message": message}]
-
-
-def run_describe_profiler(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
-    """What was measured on all machines, most time first."""
-    answers = yield from _stats(context, "sections" if reset else None)
-    measured = total(ProcessStats.from_json(each.result) for each in answers)
-    return [
-        {
-            "section": m.section,
-            "category": m.category,
-            "calls": m.calls,
-            "total_ms": m.total_ns / 1e6,
-            "avg_us": m.total_ns / 1e3 / m.calls,
-            "min_us": m.min_ns / 1e3,
-            "max_us": m.max_ns / 1e3,
-        }
-        for m in sorted(measured.sections, key=lambda m: -m.total_ns)
-    ]
-
-
-def run_describe_profiler_cache(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
-    """Hits and misses of the caches on all machines."""
-    answers = yield from _stats(context, "caches" if reset else None)
-    found = total(ProcessStats.from_json(each.result) for each in answers).cache
-    counts = {
-        "split_handles": handles.counts(reset=reset),
-        "memory": (found.memory_hits, found.memory_misses),
-        "disk": (found.disk_hits, found.disk_misses),
-    }
-    return [
-        {
-            "cache": name,
-            "hits": hits,
-            "misses": misses,
-            "hit_rate": hits / (hits + misses) if hits + misses else None,
-        }
-        for name, (hits, misses) in counts.items()
-    ]
-
-
 def _options(context: Context) -> dict[str, Any]:
     return {"options": cache_options(context.settings({}))}
 
 
-def _stats(context: Context, reset: str | None = None) -> Steps[list[Answer]]:
-    payload = {
-        "app": context.app(),
-        "reset": reset,
-        "profiled": handles.orders(context.app()).profiled,
-    }
-    # the process that is asked adds its own; a worker on another machine has done so after its task
-    return (yield from ask_every_host(context, "stats", payload | {"own": True}))
+RULES = (
+    Rule(
+        FlushSearcherCache,
+        "FLUSH IX SEARCHER CACHE",
+        (),
+        columns("cache_type string, status string, cleared_entries bigint, message string"),
+        lambda _, context: run_flush_searcher_cache(context),
+    ),
+    Rule(
+        FlushDiskCache,
+        "FLUSH IX DISK CACHE",
+        (),
+        columns(
+            "executor_id string, cache_type string, status string, bytes_freed bigint, "
+            "files_deleted bigint, message string"
+        ),
+        lambda _, context: run_flush_disk_cache(context),
+    ),
+    Rule(
+        DescribeDiskCache,
+        f"{DESCRIBE} DISK CACHE",
+        (),
+        columns(
+            "executor_id string, host string, enabled boolean, total_bytes bigint, "
+            "max_bytes bigint, usage_percent double, splits_cached bigint, components_cached bigint"
+        ),
+        lambda _, context: run_describe_disk_cache(context),
+    ),
+    Rule(
+        DescribeStorageStats,
+        f"{DESCRIBE} STORAGE STATS",
+        (),
+        columns("executor_id string, host string, bytes_fetched bigint, requests bigint"),
+        lambda _, context: run_describe_storage_stats(context),
+    ),
+)

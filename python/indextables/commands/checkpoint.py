@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from indextables.commands.grammar import TARGET, Command, Rule, columns
+from indextables.commands.target import Target, open_target
+from indextables.errors import IndexTablesError
 
 if TYPE_CHECKING:
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
 
 _FACTS = 2  # protocol and metadata
+_OUTPUT = columns(
+    "table_path string, status string, checkpoint_version bigint, num_actions bigint, "
+    "num_files bigint, protocol_version bigint, is_multi_part boolean"
+)
+
+
+@dataclass(frozen=True)
+class Checkpoint(Command):
+    """Write the state of the newest version."""
+
+    target: Target
+
+
+@dataclass(frozen=True)
+class Compact(Command):
+    """Write the state of the newest version anew, with no entries of removed splits."""
+
+    target: Target
 
 
 def run_checkpoint(table: OpenTable, *, compact: bool) -> list[Row]:
@@ -24,3 +49,19 @@ def run_checkpoint(table: OpenTable, *, compact: bool) -> list[Row]:
             "is_multi_part": done.parts is not None,
         }
     ]
+
+
+def run(command: Checkpoint | Compact, context: Context) -> Steps[list[Row]]:
+    """Write the state; a failure is an answer."""
+    try:
+        table = yield from open_target(command.target, context)
+        return run_checkpoint(table, compact=isinstance(command, Compact))
+    except IndexTablesError as problem:
+        failed = {"table_path": str(command.target), "status": f"ERROR: {problem.message}"}
+        return [failed | {"is_multi_part": False}]
+
+
+RULES = (
+    Rule(Checkpoint, "CHECKPOINT IX", (TARGET,), _OUTPUT, run),
+    Rule(Compact, "COMPACT IX", (TARGET,), _OUTPUT, run),
+)

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from indextables.commands.grammar import DESCRIBE, TARGET, Command, Rule, columns
+from indextables.commands.target import Target, open_target
 from indextables.commands.timestamps import moment
 
 if TYPE_CHECKING:
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
+_OUTPUT = columns(
+    "format string, id string, name string, description string, location string, "
+    "created_at timestamp, last_modified timestamp, version bigint, "
+    "partition_columns string, num_files bigint, num_records bigint, "
+    "num_deleted_records bigint, size_in_bytes bigint, properties string, "
+    "min_reader_version int, min_writer_version int, table_features string"
+)
+
+
+@dataclass(frozen=True)
+class DescribeDetail(Command):
+    """Show what a table is."""
+
+    target: Target
 
 
 def run_describe_detail(table: OpenTable) -> list[Row]:
@@ -47,3 +66,14 @@ def run_describe_detail(table: OpenTable) -> list[Row]:
             "table_features": json.dumps(features),
         }
     ]
+
+
+def run(command: DescribeDetail, context: Context) -> Steps[list[Row]]:
+    """Answer the command."""
+    return run_describe_detail((yield from open_target(command.target, context)))
+
+
+RULES = (
+    Rule(DescribeDetail, f"{DESCRIBE} DETAIL", (TARGET,), _OUTPUT, run),
+    Rule(DescribeDetail, "DESCRIBE|DESC DETAIL", (TARGET,), _OUTPUT, run, borrowed=True),
+)

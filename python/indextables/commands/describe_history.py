@@ -3,13 +3,40 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import (
+    DESCRIBE,
+    TARGET,
+    Clause,
+    Command,
+    NumberKind,
+    Rule,
+    columns,
+)
+from indextables.commands.target import Target, open_target
 from indextables.commands.timestamps import moment
 
 if TYPE_CHECKING:
     from indextables.log.history import HistoryEntry
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
+_PARTS = (TARGET, Clause("LIMIT", "limit", NumberKind()))
+_OUTPUT = columns(
+    "version bigint, timestamp timestamp, operation string, operation_parameters string, "
+    "operation_metrics string, read_version bigint, is_blind_append boolean, "
+    "engine_info string, user_metadata string"
+)
+
+
+@dataclass(frozen=True)
+class DescribeHistory(Command):
+    """Show the commits of a table, newest first."""
+
+    target: Target
+    limit: int | None = None
 
 
 def run_describe_history(table: OpenTable, limit: int | None) -> list[Row]:
@@ -30,3 +57,14 @@ def _row(entry: HistoryEntry) -> Row:
         "engine_info": entry.engine_info,
         "user_metadata": entry.user_metadata,
     }
+
+
+def run(command: DescribeHistory, context: Context) -> Steps[list[Row]]:
+    """Answer the command."""
+    return run_describe_history((yield from open_target(command.target, context)), command.limit)
+
+
+RULES = (
+    Rule(DescribeHistory, f"{DESCRIBE} HISTORY", _PARTS, _OUTPUT, run),
+    Rule(DescribeHistory, "DESCRIBE|DESC HISTORY", _PARTS, _OUTPUT, run, borrowed=True),
+)

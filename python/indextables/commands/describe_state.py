@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import DESCRIBE, TARGET, Command, Rule, columns
+from indextables.commands.target import Target, locate
+from indextables.errors import IndexTablesError, TableNotFoundError
 from indextables.log import compaction
 from indextables.log.actions import Protocol
 from indextables.log.compaction import Limits
+from indextables.read.table import open_table
 
 if TYPE_CHECKING:
     from indextables.log.names import Listing
     from indextables.log.state import StateManifest
     from indextables.read.table import OpenTable, Row
-
+    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
 _AVRO = "avro-state"
 _JSON = ("json", "json-multipart")
+_OUTPUT = columns(
+    "table_path string, format string, version bigint, num_files bigint, num_manifests int, "
+    "num_tombstones int, tombstone_ratio double, total_bytes bigint, "
+    "needs_compaction boolean, status string"
+)
+
+
+@dataclass(frozen=True)
+class DescribeState(Command):
+    """Show the state of the log."""
+
+    target: Target
 
 
 def run_describe_state(table: OpenTable) -> list[Row]:
@@ -88,3 +106,18 @@ def _row(table: OpenTable, **cells: object) -> Row:
         "needs_compaction": False,
     }
     return empty | cells
+
+
+def run(command: DescribeState, context: Context) -> Steps[list[Row]]:
+    """Describe the state; one that cannot be read is an answer, not a failure."""
+    path = yield from locate(command.target)
+    try:
+        return run_describe_state(open_table(path, context))
+    except TableNotFoundError:
+        raise
+    except IndexTablesError as problem:
+        status = f"ERROR: {problem.message}"
+        return [{"table_path": str(command.target), "status": status, "format": "error"}]
+
+
+RULES = (Rule(DescribeState, f"{DESCRIBE} STATE", (TARGET,), _OUTPUT, run),)

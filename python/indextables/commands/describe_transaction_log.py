@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from indextables.commands.grammar import DESCRIBE, TARGET, Command, Flag, Rule, columns
+from indextables.commands.target import Target, open_target
 from indextables.commands.timestamps import moment
 from indextables.log import entries, members, names
 from indextables.log.actions import Action, UnknownAction
@@ -16,6 +19,34 @@ if TYPE_CHECKING:
     from indextables.log import Snapshot
     from indextables.log.members import Kind
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
+_OUTPUT = columns(
+    "version bigint, log_file_path string, action_type string, path string, "
+    "partition_values string, size bigint, data_change boolean, tags string, "
+    "modification_time timestamp, stats string, min_values string, max_values string, "
+    "num_records bigint, footer_start_offset bigint, footer_end_offset bigint, "
+    "hotcache_start_offset bigint, hotcache_length bigint, has_footer_offsets boolean, "
+    "time_range_start string, time_range_end string, split_tags string, delete_opstamp bigint, "
+    "num_merge_ops int, doc_mapping_json string, doc_mapping_ref string, "
+    "uncompressed_size_bytes bigint, deletion_timestamp timestamp, "
+    "extended_file_metadata boolean, skip_timestamp timestamp, skip_reason string, "
+    "skip_operation string, skip_retry_after timestamp, skip_count int, "
+    "protocol_min_reader_version int, protocol_min_writer_version int, "
+    "protocol_reader_features string, protocol_writer_features string, metadata_id string, "
+    "metadata_name string, metadata_description string, metadata_format_provider string, "
+    "metadata_format_options string, metadata_schema_string string, "
+    "metadata_partition_columns string, metadata_configuration string, "
+    "metadata_created_time timestamp, is_checkpoint boolean, details string"
+)
+
+
+@dataclass(frozen=True)
+class DescribeTransactionLog(Command):
+    """Show every action of the log, from the newest checkpoint on or all of it."""
+
+    target: Target
+    include_all: bool = False
 
 
 def run_describe_transaction_log(table: OpenTable, *, include_all: bool) -> list[Row]:
@@ -83,3 +114,20 @@ def _shown(kind: Kind, value: Any) -> Any:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def run(command: DescribeTransactionLog, context: Context) -> Steps[list[Row]]:
+    """Answer the command."""
+    table = yield from open_target(command.target, context)
+    return run_describe_transaction_log(table, include_all=command.include_all)
+
+
+RULES = (
+    Rule(
+        DescribeTransactionLog,
+        f"{DESCRIBE} TRANSACTION LOG",
+        (TARGET, Flag("INCLUDE ALL", "include_all")),
+        _OUTPUT,
+        run,
+    ),
+)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from indextables.commands.grammar import TARGET, Command, Part, PredicateKind, Rule, Words, columns
 from indextables.commands.partition_choice import PartitionChoice, choose_partitions
+from indextables.commands.target import Target, open_target, require_short_name
 from indextables.errors import InvalidError
 from indextables.log import operations
 
@@ -15,7 +18,26 @@ if TYPE_CHECKING:
 
     from indextables.log import Snapshot
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
     from indextables.runtime.steps import Steps
+_OUTPUT = columns(
+    "table_path string, status string, partitions_dropped bigint, splits_removed bigint, "
+    "total_size_bytes bigint, message string"
+)
+
+
+@dataclass(frozen=True)
+class DropPartitions(Command):
+    """Remove whole partitions from the table.
+
+    The predicate may name partition columns only. Files stay until PURGE.
+    """
+
+    target: Target
+    where: str
+
+    def __post_init__(self) -> None:
+        require_short_name(self.target)
 
 
 class _NewPartitionError(Exception):
@@ -74,3 +96,20 @@ def _row(table: OpenTable, status: str, files: pa.Table | None, message: str) ->
         "total_size_bytes": 0 if files is None else pc.sum(files["size"]).as_py() or 0,
         "message": message,
     }
+
+
+def run(command: DropPartitions, context: Context) -> Steps[list[Row]]:
+    """Drop the partitions of a table."""
+    table = yield from open_target(command.target, context)
+    return (yield from run_drop_partitions(table, command.where))
+
+
+RULES = (
+    Rule(
+        DropPartitions,
+        "DROP IX PARTITIONS FROM",
+        (TARGET, Words("WHERE"), Part("where", PredicateKind())),
+        _OUTPUT,
+        run,
+    ),
+)

@@ -9,10 +9,22 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import DESCRIBE, Command, Rule, columns
+
 if TYPE_CHECKING:
     from indextables.read.table import Row
 
 _KEPT = 100
+_OUTPUT = columns(
+    "job_id string, table_path string, status string, total_groups int, "
+    "completed_groups int, total_batches int, completed_batches int, progress_pct double, "
+    "duration_ms bigint, error_message string"
+)
+
+
+@dataclass(frozen=True)
+class DescribeMergeJobs(Command):
+    """Show background merges."""
 
 
 @dataclass
@@ -71,3 +83,14 @@ def _row(job: MergeJob) -> Row:
         "duration_ms": int((until - job.started) * 1000),
         "error_message": job.error_message,
     }
+
+
+RULES = (
+    Rule(
+        DescribeMergeJobs,
+        f"{DESCRIBE} MERGE JOBS",
+        (),
+        _OUTPUT,
+        lambda _command, _context: run_describe_merge_jobs(),
+    ),
+)

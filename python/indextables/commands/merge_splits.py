@@ -17,11 +17,25 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from indextables.commands.grammar import (
+    TARGET,
+    WHERE,
+    Clause,
+    Command,
+    Flag,
+    MaybeTarget,
+    NumberKind,
+    Rule,
+    SizeKind,
+    columns,
+    require,
+)
 from indextables.commands.lower_protocol import lower_protocol
 from indextables.commands.merge_commit import MergedGroup, commit_batch
 from indextables.commands.merge_jobs import MergeJob, start_job
 from indextables.commands.merge_store import merge_store_options
 from indextables.commands.partition_choice import choose_files
+from indextables.commands.target import Target, locate, require_short_name
 from indextables.config import indexing
 from indextables.config import log as log_keys
 from indextables.config import maintenance as keys
@@ -33,6 +47,7 @@ from indextables.log.partitions import split_path
 from indextables.model.types import Struct, render_schema
 from indextables.plan.fields import plan_fields
 from indextables.plan.merge import MergeGroup, MergeLimits, plan_merge
+from indextables.read.table import open_table
 from indextables.runtime.steps import Steps, run_tasks
 
 if TYPE_CHECKING:
@@ -43,8 +58,47 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.log import AddFile, Snapshot
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
 
 DEFAULT_TARGET_BYTES = 5 << 30
+MIN_TARGET_SIZE = 1 << 20
+_OUTPUT = columns(
+    "table_path string, metrics struct<status string, merged_files bigint, "
+    "merge_groups bigint, original_size_bytes bigint, merged_size_bytes bigint, "
+    "message string>, temp_directory_path string, heap_size_bytes bigint"
+)
+
+
+@dataclass(frozen=True)
+class MergeSplits(Command):
+    """Join small splits into large ones.
+
+    Splits of the same partition below 45 % of the target size (5 GB unless said) are joined, oldest
+    first, and the table is compacted. Splits with deleted rows are rewritten, which removes the
+    rows for good. Each batch is one commit; writers and readers are not disturbed: what changed
+    meanwhile is left as it is. A split that cannot be read stays and is left alone for a day.
+    """
+
+    target: Target | None
+    where: str | None = None
+    target_size: int | None = None
+    max_dest_splits: int | None = None
+    max_source_splits: int | None = None
+    precommit: bool = False
+
+    def __post_init__(self) -> None:
+        size, most, sources = self.target_size, self.max_dest_splits, self.max_source_splits
+        require(
+            size is None or size >= MIN_TARGET_SIZE,
+            f"Invalid target size: {size} is less than 1 MB ({MIN_TARGET_SIZE} bytes)",
+        )
+        require(most is None or most >= 1, f"MAX DEST SPLITS must be positive, got: {most}")
+        require(
+            sources is None or sources > 1,
+            f"MAX SOURCE SPLITS PER MERGE must be at least 2, got: {sources}",
+        )
+        require(self.target is not None, "MERGE SPLITS requires either a path or table identifier")
+        require_short_name(self.target)
 
 
 @dataclass(frozen=True)
@@ -88,7 +142,7 @@ def run_merge(open_table: Callable[[], OpenTable], request: MergeRequest) -> Ste
     try:
         table = open_table()
     except TableNotFoundError as missing:
-        return missing_table(missing)
+        return _missing_table(missing)
     if not table.snapshot.num_files:
         return [_row(table, _metrics("no_action", _Totals(), "Table is empty"))]
     job = start_job(table.path)
@@ -106,7 +160,7 @@ def run_merge(open_table: Callable[[], OpenTable], request: MergeRequest) -> Ste
     return [_row(table, _metrics(_status(totals), totals, _message(totals)))]
 
 
-def missing_table(failure: TableNotFoundError) -> list[Row]:
+def _missing_table(failure: TableNotFoundError) -> list[Row]:
     """The answer where there is nothing to merge."""
     metrics = _metrics("error", _Totals(), "Table or path does not exist")
     return [{"table_path": failure.context.get("path"), "metrics": metrics}]
@@ -275,3 +329,39 @@ def _row(table: OpenTable, metrics: Row) -> Row:
         "temp_directory_path": settings.get(keys.MERGE_TEMP_DIRECTORY) or tempfile.gettempdir(),
         "heap_size_bytes": settings.get(keys.MERGE_HEAP_BYTES),
     }
+
+
+def run(command: MergeSplits, context: Context) -> Steps[list[Row]]:
+    """Merge the splits of a table; one that does not exist is an answer, not a failure."""
+    assert command.target is not None
+    request = MergeRequest(
+        where=command.where,
+        target_bytes=command.target_size,
+        max_groups=command.max_dest_splits,
+        max_sources=command.max_source_splits,
+        precommit=command.precommit,
+    )
+    try:
+        path = "" if command.precommit else (yield from locate(command.target))
+    except TableNotFoundError as missing:
+        return _missing_table(missing)
+    return (yield from run_merge(lambda: open_table(path, context), request))
+
+
+RULES = (
+    Rule(
+        MergeSplits,
+        "MERGE SPLITS",
+        (
+            MaybeTarget(),
+            WHERE,
+            Clause("TARGET SIZE", "target_size", SizeKind()),
+            Clause("MAX DEST SPLITS", "max_dest_splits", NumberKind()),
+            Clause("MAX SOURCE SPLITS PER MERGE", "max_source_splits", NumberKind()),
+            Flag("PRECOMMIT", "precommit"),
+        ),
+        _OUTPUT,
+        run,
+    ),
+    Rule(MergeSplits, "OPTIMIZE", (TARGET, WHERE), _OUTPUT, run, borrowed=True),
+)

@@ -7,10 +7,26 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from indextables.commands.grammar import (
+    DESCRIBE,
+    TARGET,
+    WHERE,
+    Clause,
+    Command,
+    Flag,
+    ListKind,
+    MaybeTarget,
+    NumberKind,
+    Rule,
+    TextKind,
+    columns,
+    require,
+)
 from indextables.commands.partition_choice import choose_files
 from indextables.commands.prewarm_notes import Note, note_prewarm
+from indextables.commands.target import Target, locate, open_target
 from indextables.config import cache as keys
-from indextables.plan.prewarm import Parts, assign_hosts, cut, plan_parts
+from indextables.plan.prewarm import SEGMENTS, Parts, assign_hosts, cut, plan_parts
 from indextables.runtime.hosts import DRIVER, ask_every_host, executor_hosts
 from indextables.runtime.steps import Steps, run_tasks
 
@@ -25,14 +41,42 @@ _DEFAULT_TIMEOUT = 3600
 
 
 @dataclass(frozen=True)
-class PrewarmRequest:
-    """The clauses of the command; what is left out comes from the settings."""
+class PrewarmCache(Command):
+    """Load index parts before they are asked for."""
 
+    target: Target
     segments: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     parallelism: int | None = None
     where: str | None = None
     asynchronous: bool = False
+
+    def __post_init__(self) -> None:
+        count = self.parallelism
+        require(count is None or count > 0, f"PARALLELISM must be positive, got: {count}")
+        for segment in self.segments:
+            require(
+                segment.upper() in SEGMENTS,
+                f"unknown segment `{segment}`; known are {', '.join(sorted(SEGMENTS))}",
+            )
+
+
+@dataclass(frozen=True)
+class DescribePrewarmJobs(Command):
+    """Show background jobs that load index parts."""
+
+
+@dataclass(frozen=True)
+class WaitForPrewarmJobs(Command):
+    """Wait until background jobs have finished."""
+
+    target: Target | None = None
+    job: str | None = None
+    timeout: int | None = None
+
+    def __post_init__(self) -> None:
+        seconds = self.timeout
+        require(seconds is None or seconds > 0, f"TIMEOUT must be positive, got: {seconds}")
 
 
 @dataclass(frozen=True)
@@ -43,7 +87,7 @@ class _Home:
     splits: list[dict[str, Any]]
 
 
-def run_prewarm(table: OpenTable, request: PrewarmRequest, context: Context) -> Steps[list[Row]]:
+def run_prewarm(table: OpenTable, request: PrewarmCache, context: Context) -> Steps[list[Row]]:
     """Load the splits of the chosen partitions, or all; one row per machine."""
     parts = plan_parts(
         request.segments or table.settings.get(keys.PREWARM_SEGMENTS),
@@ -247,3 +291,65 @@ def _job(executor_id: str, host: str, job: dict[str, Any]) -> Row:
         "duration_ms": until - job["started_ms"],
         "error_message": job["error_message"],
     }
+
+
+def run(command: PrewarmCache, context: Context) -> Steps[list[Row]]:
+    """Load the splits of a table."""
+    table = yield from open_target(command.target, context)
+    return (yield from run_prewarm(table, command, context))
+
+
+def run_wait(command: WaitForPrewarmJobs, context: Context) -> Steps[list[Row]]:
+    """Wait for background jobs."""
+    path = None if command.target is None else (yield from locate(command.target))
+    if path is not None:
+        path = context.log(path).store.url
+    return (yield from run_wait_for_prewarm(command.job, path, command.timeout, context))
+
+
+RULES = (
+    Rule(
+        PrewarmCache,
+        "PREWARM IX CACHE",
+        (
+            TARGET,
+            Clause("FOR SEGMENTS", "segments", ListKind(names=True)),
+            Clause("ON FIELDS", "fields", ListKind(names=True)),
+            Clause("WITH PERWORKER PARALLELISM OF", "parallelism", NumberKind()),
+            WHERE,
+            Flag("ASYNC MODE", "asynchronous"),
+        ),
+        columns(
+            "host string, assigned_host string, locality_hits int, locality_misses int, "
+            "splits_prewarmed int, segments string, fields string, duration_ms bigint, "
+            "status string, skipped_fields string, retries int, failed_splits_by_host string, "
+            "job_id string, async_mode boolean"
+        ),
+        run,
+    ),
+    Rule(
+        DescribePrewarmJobs,
+        f"{DESCRIBE} PREWARM JOBS",
+        (),
+        columns(
+            "executor_id string, host string, job_id string, table_path string, status string, "
+            "total_splits int, completed_splits int, progress_pct double, duration_ms bigint, "
+            "error_message string"
+        ),
+        lambda _, context: run_describe_prewarm_jobs(context),
+    ),
+    Rule(
+        WaitForPrewarmJobs,
+        "WAIT FOR IX PREWARM JOBS",
+        (
+            MaybeTarget(),
+            Clause("JOB", "job", TextKind()),
+            Clause("TIMEOUT", "timeout", NumberKind()),
+        ),
+        columns(
+            "executor_id string, host string, job_id string, table_path string, status string, "
+            "total_splits int, splits_prewarmed int, duration_ms bigint, error_message string"
+        ),
+        run_wait,
+    ),
+)

@@ -13,8 +13,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import (
+    TARGET,
+    Clause,
+    Command,
+    Flag,
+    Rule,
+    Span,
+    SpanKind,
+    columns,
+)
 from indextables.commands.log_files import take_inventory
 from indextables.commands.references import find_references
+from indextables.commands.target import Target, open_target
 from indextables.config import maintenance as keys
 from indextables.errors import StorageError, error
 from indextables.log.retention import Policy
@@ -26,9 +37,34 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.log.cleaning import Cleaned
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
 
 _log = logging.getLogger("indextables.purge")
 _DELETIONS = 8  # files deleted at the same time
+_RETENTION = SpanKind(("DAYS", "HOURS"))
+_OUTPUT = columns(
+    "table_path string, metrics struct<status string, orphaned_files_found bigint, "
+    "orphaned_files_deleted bigint, size_mb_deleted double, retention_hours bigint, "
+    "tx_log_files_deleted bigint, expired_states_found bigint, expired_states_deleted bigint, "
+    "dry_run boolean, duration_ms bigint, message string>"
+)
+
+
+@dataclass(frozen=True)
+class Purge(Command):
+    """Delete files that nothing refers to any more.
+
+    Splits and index files go when no version that can still be read names them and they are older
+    than the retention, 7 days unless said. Of the log, version files, states and manifests go when
+    they are below the newest checkpoint and older than the log's retention, 30 days unless said.
+    DRY RUN deletes nothing and counts.
+    """
+
+    target: Target
+    older_than: Span | None = None
+    log_retention: Span | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,3 +178,41 @@ def _row(
         "message": message,
     }
     return {"table_path": table.path, "metrics": metrics}
+
+
+def run(command: Purge, context: Context) -> Steps[list[Row]]:
+    """Delete what nothing refers to any more, or count it."""
+    return run_purge(
+        (yield from open_target(command.target, context)),
+        older_than_hours=command.older_than.hours if command.older_than else None,
+        log_hours=command.log_retention.hours if command.log_retention else None,
+        dry_run=command.dry_run,
+    )
+
+
+RULES = (
+    Rule(
+        Purge,
+        "PURGE INDEXTABLE",
+        (
+            TARGET,
+            Clause("OLDER THAN", "older_than", _RETENTION),
+            Clause("TRANSACTION LOG RETENTION", "log_retention", _RETENTION),
+            Flag("DRY RUN", "dry_run"),
+        ),
+        _OUTPUT,
+        run,
+    ),
+    Rule(
+        Purge,
+        "VACUUM",
+        (
+            TARGET,
+            Clause("RETAIN", "older_than", SpanKind(("HOURS",))),
+            Flag("DRY RUN", "dry_run"),
+        ),
+        _OUTPUT,
+        run,
+        borrowed=True,
+    ),
+)

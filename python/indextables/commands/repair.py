@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import Clause, Command, Part, Rule, TextKind, columns
 from indextables.commands.rebuild import find_splits, plan_rebuild
 from indextables.errors import IndexTablesError, error
 from indextables.log import codec, entries, names
@@ -17,6 +18,24 @@ if TYPE_CHECKING:
     from indextables.read.table import Row
     from indextables.runtime.context import Context
     from indextables.storage import Store
+_OUTPUT = columns(
+    "source_path string, target_path string, source_version bigint, total_splits int, "
+    "valid_splits int, missing_splits int, status string"
+)
+
+
+@dataclass(frozen=True)
+class Repair(Command):
+    """Rebuild a log: to a new place, or from the splits when it is lost.
+
+    With AT LOCATION both texts name a folder `_transaction_log`; live files that still exist are
+    written as a new log there. Without it, a table whose log is gone gets a new one from its
+    splits: every split that can be read is in it again, also those that had been removed but not
+    yet purged.
+    """
+
+    source: str
+    destination: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,3 +135,19 @@ def _rebuild(path: str, context: Context) -> _Counts:
         )
     )
     return _Counts(done.version, len(splits), len(plan.adds))
+
+
+def run(command: Repair, context: Context) -> list[Row]:
+    """Write a log anew."""
+    return run_repair(command.source, command.destination, context)
+
+
+RULES = (
+    Rule(
+        Repair,
+        "REPAIR INDEXFILES TRANSACTION LOG",
+        (Part("source", TextKind()), Clause("AT LOCATION", "destination", TextKind())),
+        _OUTPUT,
+        run,
+    ),
+)

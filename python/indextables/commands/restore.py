@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from indextables.commands.grammar import (
+    TARGET,
+    Clause,
+    Command,
+    NumberKind,
+    Rule,
+    TextKind,
+    columns,
+    require,
+)
+from indextables.commands.target import Target, open_target
 from indextables.config import log as keys
 from indextables.errors import error
 from indextables.log import entries, operations
+from indextables.log.history import parse_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +30,36 @@ if TYPE_CHECKING:
     from indextables.log import AddFile, Snapshot
     from indextables.log.actions import Action
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
+_PARTS = (
+    TARGET,
+    Clause("TO VERSION AS OF", "version", NumberKind()),
+    Clause("TO TIMESTAMP AS OF", "timestamp", TextKind()),
+)
+_OUTPUT = columns(
+    "table_path string, status string, restored_version bigint, new_version bigint, "
+    "num_restored_files bigint, num_removed_files bigint, restored_size_bytes bigint, "
+    "removed_size_bytes bigint, table_num_files bigint, table_size_bytes bigint"
+)
+
+
+@dataclass(frozen=True)
+class Restore(Command):
+    """Make an older version the newest, as a new commit.
+
+    A moment without an offset is in UTC.
+    """
+
+    target: Target
+    version: int | None = None
+    timestamp: str | None = None
+
+    def __post_init__(self) -> None:
+        require(
+            (self.version is None) != (self.timestamp is None),
+            "RESTORE needs TO VERSION AS OF or TO TIMESTAMP AS OF",
+        )
 
 
 def run_restore(
@@ -94,3 +136,16 @@ def _check_files(table: OpenTable, wanted: Snapshot, back: list[AddFile]) -> Non
             count=len(missing),
             first=missing[0],
         )
+
+
+def run(command: Restore, context: Context) -> Steps[list[Row]]:
+    """Restore a table to a version or a timestamp."""
+    timestamp = None if command.timestamp is None else parse_timestamp(command.timestamp)
+    table = yield from open_target(command.target, context)
+    return run_restore(table, command.version, timestamp)
+
+
+RULES = (
+    Rule(Restore, "RESTORE IX", _PARTS, _OUTPUT, run),
+    Rule(Restore, "RESTORE TABLE", _PARTS, _OUTPUT, run, borrowed=True),
+)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import DESCRIBE, Command, Rule, columns
 from indextables.read.skipping import totals
 
 if TYPE_CHECKING:
     from indextables.read.table import Row
+_RESET = columns("cache_type string, status string, cleared_entries bigint, message string")
+
+
+@dataclass(frozen=True)
+class FlushDataSkippingStats(Command):
+    """Reset the pruning counters."""
+
+
+@dataclass(frozen=True)
+class InvalidateDataSkippingCache(Command):
+    """Reset the pruning counters and forget what pruning kept."""
+
+
+@dataclass(frozen=True)
+class DescribeDataSkippingStats(Command):
+    """Show how many splits pruning saved."""
 
 
 def run_describe_skipping_stats() -> list[Row]:
@@ -44,3 +62,28 @@ def run_reset_skipping_stats() -> list[Row]:
 
 def _rate(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f}%" if whole else "N/A"
+
+
+RULES = (
+    Rule(
+        FlushDataSkippingStats,
+        "FLUSH IX DATA SKIPPING STATS",
+        (),
+        _RESET,
+        lambda _command, _context: run_reset_skipping_stats(),
+    ),
+    Rule(
+        InvalidateDataSkippingCache,
+        "INVALIDATE IX DATA SKIPPING CACHE",
+        (),
+        _RESET,
+        lambda _command, _context: run_reset_skipping_stats(),
+    ),
+    Rule(
+        DescribeDataSkippingStats,
+        f"{DESCRIBE} DATA SKIPPING STATS",
+        (),
+        columns("metric_type string, metric_name string, metric_value string"),
+        lambda _command, _context: run_describe_skipping_stats(),
+    ),
+)

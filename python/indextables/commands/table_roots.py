@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import (
+    DESCRIBE,
+    TARGET,
+    Command,
+    Part,
+    Rule,
+    TextKind,
+    Words,
+    columns,
+    require,
+)
+from indextables.commands.target import Target, open_target
 from indextables.commands.timestamps import moment
 from indextables.errors import error
 from indextables.log import operations
@@ -14,10 +27,45 @@ if TYPE_CHECKING:
 
     from indextables.log import Metadata
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
 
 _PREFIX = "indextables.companion.tableRoots."
 _ENABLED = "indextables.companion.enabled"
 _SET_AT = ".timestamp"
+_STATUS = columns("status string")
+_ROOT_NAME = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class SetTableRoot(Command):
+    """Remember where a companion's source files stand."""
+
+    name: str
+    path: str
+    target: Target
+
+    def __post_init__(self) -> None:
+        require_root_name(self.name)
+        require(bool(self.path.strip()), "the path of a table root must not be empty")
+
+
+@dataclass(frozen=True)
+class UnsetTableRoot(Command):
+    """Forget a table root."""
+
+    name: str
+    target: Target
+
+    def __post_init__(self) -> None:
+        require_root_name(self.name)
+
+
+@dataclass(frozen=True)
+class DescribeTableRoots(Command):
+    """Show the table roots of a companion."""
+
+    target: Target
 
 
 def run_set_table_root(table: OpenTable, name: str, path: str) -> list[Row]:
@@ -77,3 +125,52 @@ def _change(table: OpenTable, values: Mapping[str, str | None], name: str) -> No
 def _require_companion(table: OpenTable) -> None:
     if table.snapshot.metadata.configuration.get(_ENABLED) != "true":
         raise error("COMPANION_REQUIRED", path=table.path)
+
+
+def run_set(command: SetTableRoot, context: Context) -> Steps[list[Row]]:
+    """Remember a root of a table."""
+    table = yield from open_target(command.target, context)
+    return run_set_table_root(table, command.name, command.path)
+
+
+def run_unset(command: UnsetTableRoot, context: Context) -> Steps[list[Row]]:
+    """Forget a root of a table."""
+    return run_unset_table_root((yield from open_target(command.target, context)), command.name)
+
+
+def run_describe(command: DescribeTableRoots, context: Context) -> Steps[list[Row]]:
+    """Show the roots of a table."""
+    return run_describe_table_roots((yield from open_target(command.target, context)))
+
+
+def require_root_name(name: str) -> None:
+    """Reject a name that cannot be part of a key."""
+    require(
+        _ROOT_NAME.fullmatch(name) is not None,
+        f"`{name}` is not a name of a table root: letters, digits, _ and - are allowed",
+    )
+
+
+RULES = (
+    Rule(
+        SetTableRoot,
+        "SET IX TABLE ROOT",
+        (Part("name", TextKind()), Words("="), Part("path", TextKind()), Words("AT"), TARGET),
+        _STATUS,
+        run_set,
+    ),
+    Rule(
+        UnsetTableRoot,
+        "UNSET IX TABLE ROOT",
+        (Part("name", TextKind()), Words("AT"), TARGET),
+        _STATUS,
+        run_unset,
+    ),
+    Rule(
+        DescribeTableRoots,
+        f"{DESCRIBE} TABLE ROOTS AT",
+        (TARGET,),
+        columns("root_name string, root_path string, set_timestamp string"),
+        run_describe,
+    ),
+)

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import TARGET, Command, Flag, Rule, columns
 from indextables.commands.log_files import take_inventory
+from indextables.commands.target import Target, open_target
+from indextables.errors import IndexTablesError
 from indextables.log import names
 
 if TYPE_CHECKING:
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
+_OUTPUT = columns(
+    "table_path string, status string, checkpoint_version bigint, versions_deleted bigint, "
+    "checkpoints_deleted bigint, files_preserved bigint, message string"
+)
+
+
+@dataclass(frozen=True)
+class TruncateTimeTravel(Command):
+    """Forget all versions but the newest. Data files stay until PURGE."""
+
+    target: Target
+    dry_run: bool = False
 
 
 def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
@@ -57,3 +75,24 @@ def _manifests_in_use(table: OpenTable, version: int) -> set[str]:
         return set()
     state = table.log.reader.states.read(version)
     return {f"{names.FOLDER}/{manifest.path}" for manifest in state.manifests}
+
+
+def run(command: TruncateTimeTravel, context: Context) -> Steps[list[Row]]:
+    """Forget older versions; a failure is an answer."""
+    try:
+        table = yield from open_target(command.target, context)
+        return run_truncate(table, dry_run=command.dry_run)
+    except IndexTablesError as problem:
+        failed = {"table_path": str(command.target), "status": "ERROR"}
+        return [failed | {"message": problem.message}]
+
+
+RULES = (
+    Rule(
+        TruncateTimeTravel,
+        "TRUNCATE IX TIME TRAVEL",
+        (TARGET, Flag("DRY RUN", "dry_run")),
+        _OUTPUT,
+        run,
+    ),
+)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from indextables.commands.partition_choice import check_columns
+from indextables.commands.registry import output_of
 from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError, error
 from indextables.runtime.cache import Cache
@@ -28,7 +29,6 @@ from indextables.spark.read_task import named
 from indextables.spark.request import executors_of
 from indextables.spark.shipping import pickled, to_stream
 from indextables.sql.execute import start
-from indextables.sql.outputs import output_of
 from indextables.sql.parser import parse
 from indextables.sql.where import match_partitions
 

@@ -119,9 +119,9 @@ def _commit(request: Request) -> tuple[dict[str, Any], OpenTable | None]:
     return {"version": done.version}, OpenTable(log, done.snapshot, settings)
 
 
-def replace_table(request: Request) -> dict[str, Any] | Answer:
+def replace_table(request: Request) -> dict[str, Any]:
     """Put an empty table in the place of what is there."""
-    return commit(Request({**request.body, "overwrite": "all", "messages": []}))
+    return _commit(Request({**request.body, "overwrite": "all", "messages": []}))[0]
 
 
 def prepare_location(request: Request) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""The command language: text -> frozen command -> ops. The grammar stands in `grammar.py` only."""
+"""The command language: text -> frozen command -> its verb. The rules stand in commands/."""

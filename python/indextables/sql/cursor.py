@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from indextables.commands.grammar import Places
 from indextables.sql.tokens import Kind, Token, syntax_error
-
-# one entry per word: the words that may stand there
-Places = tuple[tuple[str, ...], ...]
 
 
 @dataclass

@@ -1,19 +1,36 @@
 """How a statement is known to be ours before it is parsed: its first words.
 
-The table is data, because the parser hook inside Spark decides by the same one.
+The parser hook inside Spark decides by the same table, as the resource `statements.txt` of the jar.
 """
 
 from __future__ import annotations
 
-from indextables.sql.grammar import RULES, words_of
+from typing import TYPE_CHECKING
+
+from indextables.commands.grammar import words_of
+from indextables.commands.registry import RULES
 from indextables.sql.tokens import leading_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from indextables.commands.grammar import Places, Rule
 
 # `DESCRIBE indextables` and `SET indextables` can mean a table or a key of that name, so the third
 # word decides; commands of two words are complete with them
 _DECIDING_WORDS = 3
-PREFIXES: tuple[tuple[tuple[str, ...], ...], ...] = tuple(
-    dict.fromkeys(words_of(rule.start)[:_DECIDING_WORDS] for rule in RULES)
-)
+
+
+def _prefixes(rules: Iterable[Rule], count: int) -> tuple[Places, ...]:
+    return tuple(dict.fromkeys(words_of(rule.start)[:count] for rule in rules))
+
+
+_OWN = [rule for rule in RULES if not rule.borrowed]
+PREFIXES = _prefixes(_OWN, _DECIDING_WORDS)
+# of statements that are ours only on our own tables
+BORROWED = _prefixes([rule for rule in RULES if rule.borrowed], _DECIDING_WORDS)
+# of statements that are ours where Spark does not understand them: a word is misspelled
+MISSPELLED = _prefixes(_OWN, _DECIDING_WORDS - 1)
 
 
 def is_command(text: str) -> bool:
@@ -24,3 +41,14 @@ def is_command(text: str) -> bool:
         and all(word in allowed for word, allowed in zip(words, prefix, strict=False))
         for prefix in PREFIXES
     )
+
+
+def statements() -> str:
+    """The table as the parser hook reads it: a kind and a prefix per line."""
+    kinds = {"own": PREFIXES, "borrowed": BORROWED, "misspelled": MISSPELLED}
+    lines = [
+        " ".join([kind, *("|".join(words) for words in prefix)])
+        for kind, prefixes in kinds.items()
+        for prefix in prefixes
+    ]
+    return "".join(f"{line}\n" for line in sorted(lines))

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from indextables.sql.cursor import Cursor, Places
-from indextables.sql.grammar import (
-    RULES,
+from indextables.commands.grammar import (
     AnyPart,
     Clause,
     Flag,
     MaybeTarget,
     Part,
+    Places,
     Rule,
+    TargetKind,
     Words,
-    usage,
     words_of,
 )
+from indextables.commands.registry import RULES
+from indextables.sql.cursor import Cursor
+from indextables.sql.render import usage
 from indextables.sql.tokens import Kind, tokenize
+from indextables.sql.values import read, starts_target
 
 if TYPE_CHECKING:
-    from indextables.sql.commands import Command
+    from indextables.commands.grammar import Command
 
 
 def parse(text: str) -> Command:
@@ -63,7 +66,7 @@ def _next_words(cursor: Cursor, count: int) -> str:
     for words in (words_of(rule.start) for rule in RULES):
         if len(words) > count and cursor.matches(words[:count]):
             possible += words[count]
-    return " or ".join(f"`{word}`" for word in dict.fromkeys(possible))
+    return " or ".join(f"`{word}`" for word in sorted(set(possible)))
 
 
 def _stops(rule: Rule, start: int) -> tuple[Places, ...]:
@@ -77,18 +80,18 @@ def _stops(rule: Rule, start: int) -> tuple[Places, ...]:
 
 def _read(cursor: Cursor, part: AnyPart, values: dict[str, Any]) -> None:
     if isinstance(part, Part):
-        values[part.field] = part.value.read(cursor)
+        values[part.field] = read(part.kind, cursor)
         return
     if isinstance(part, MaybeTarget):
-        begins = part.value.starts(cursor) and not cursor.at_stop()
-        values[part.field] = part.value.read(cursor) if begins else None
+        begins = starts_target(cursor) and not cursor.at_stop()
+        values[part.field] = read(TargetKind(), cursor) if begins else None
         return
     words = words_of(part.text)
     if isinstance(part, Words):
         _take_words(cursor, words)
     elif cursor.matches(words):
         cursor.at += len(words)
-        values[part.field] = True if isinstance(part, Flag) else part.value.read(cursor)
+        values[part.field] = True if isinstance(part, Flag) else read(part.kind, cursor)
 
 
 def _take_words(cursor: Cursor, words: Places) -> None:

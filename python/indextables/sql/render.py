@@ -1,13 +1,24 @@
-"""Command to text; the text parses to the same command."""
+"""Command to text, which parses to the same command; rule to a line for people."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from indextables.sql.grammar import BY_COMMAND, Clause, Flag, Words, shown_words
+from indextables.commands.grammar import (
+    Clause,
+    Flag,
+    MaybeTarget,
+    Part,
+    Rule,
+    TargetKind,
+    Words,
+    shown_words,
+)
+from indextables.commands.registry import BY_COMMAND
+from indextables.sql.values import usage_of, write
 
 if TYPE_CHECKING:
-    from indextables.sql.commands import Command
+    from indextables.commands.grammar import Command
 
 
 def render(command: Command) -> str:
@@ -24,5 +35,22 @@ def render(command: Command) -> str:
         if isinstance(part, Clause | Flag):
             shown.append(shown_words(part.text))
         if not isinstance(part, Flag):
-            shown.append(part.value.write(value))
+            shown.append(write(TargetKind() if isinstance(part, MaybeTarget) else part.kind, value))
+    return " ".join(shown)
+
+
+def usage(rule: Rule) -> str:
+    """The rule as one line for people."""
+    shown = [shown_words(rule.start)]
+    for part in rule.parts:
+        if isinstance(part, Words):
+            shown.append(shown_words(part.text))
+        elif isinstance(part, Part):
+            shown.append(usage_of(part.kind))
+        elif isinstance(part, MaybeTarget):
+            shown.append(f"[{usage_of(TargetKind())}]")
+        elif isinstance(part, Clause):
+            shown.append(f"[{shown_words(part.text)} {usage_of(part.kind)}]")
+        else:
+            shown.append(f"[{shown_words(part.text)}]")
     return " ".join(shown)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
+from indextables.commands import grammar as g
+from indextables.commands.grammar import Span
+from indextables.commands.target import Target
 from indextables.errors import error
-from indextables.sql.commands import Span
-from indextables.sql.target import Target
 from indextables.sql.tokens import Kind
 
 if TYPE_CHECKING:
@@ -17,20 +18,37 @@ if TYPE_CHECKING:
 _SIZE = re.compile(r"([0-9]+)([MG]?)", re.IGNORECASE)
 _FACTORS = {"": 1, "M": 1 << 20, "G": 1 << 30}
 RESERVED = frozenset({"MERGE", "SPLITS", "WHERE", "TARGET", "SIZE", "PRECOMMIT", "FLUSH"})
+_FIXED_USAGE = {
+    g.TargetKind: "'path'|table",
+    g.TextKind: "'text'",
+    g.NumberKind: "n",
+    g.SizeKind: "bytes|nM|nG",
+    g.PredicateKind: "predicate",
+}
 
 
-class Value(Protocol):
-    """Reads and writes one kind of value."""
+def usage_of(kind: g.Kind) -> str:
+    """How a value is shown in a usage line."""
+    if isinstance(kind, g.WordKind):
+        return "(" + "|".join(kind.words) + ")"
+    if isinstance(kind, g.SpanKind):
+        return f"n ({'|'.join(kind.units)})"
+    if isinstance(kind, g.ListKind):
+        item = "name" if kind.names else "'text'"
+        return f"({item}{kind.separator + item if kind.separator else ''}, ...)"
+    return _FIXED_USAGE[type(kind)]
 
-    @property
-    def usage(self) -> str:
-        """How the value is shown in a usage line."""
 
-    def read(self, cursor: Cursor) -> Any:
-        """Take the value from the tokens."""
+@singledispatch
+def read(kind: g.Kind, cursor: Cursor) -> Any:
+    """Take a value of this kind from the tokens."""
+    raise NotImplementedError(kind)
 
-    def write(self, value: Any) -> str:
-        """The text that reads back as this value."""
+
+@singledispatch
+def write(kind: g.Kind, value: Any) -> str:
+    """The text that reads back as this value."""
+    raise NotImplementedError(kind, value)
 
 
 def quote(text: str) -> str:
@@ -43,74 +61,61 @@ def quote_name(part: str) -> str:
     return "`" + part.replace("`", "``") + "`"
 
 
-@dataclass(frozen=True)
-class TargetValue:
-    """A path or a table name."""
-
-    usage: str = "'path'|table"
-
-    def read(self, cursor: Cursor) -> Target:
-        """Take a target."""
-        if cursor.peek.kind is Kind.STRING:
-            if not cursor.peek.value.strip():
-                raise cursor.error("the path is empty")
-            return Target(path=cursor.take().value)
-        parts = [self._part(cursor)]
-        while cursor.peek.is_symbol("."):
-            cursor.take()
-            parts.append(self._part(cursor))
-        return Target(name=tuple(parts))
-
-    def starts(self, cursor: Cursor) -> bool:
-        """Whether the next token can begin a target."""
-        token = cursor.peek
-        if token.kind is Kind.WORD:
-            return token.word not in RESERVED
-        return token.kind in (Kind.STRING, Kind.QUOTED)
-
-    def _part(self, cursor: Cursor) -> str:
-        if not self.starts(cursor) or cursor.peek.kind is Kind.STRING:
-            raise cursor.error(f"expected a path in quotes or a table name, found {cursor.shown}")
-        return cursor.take().value
-
-    def write(self, value: Target) -> str:
-        """The target as text."""
-        if value.path is not None:
-            return quote(value.path)
-        return ".".join(quote_name(part) for part in value.name)
+@read.register(g.TargetKind)
+def _read_target(_: g.TargetKind, cursor: Cursor) -> Target:
+    if cursor.peek.kind is Kind.STRING:
+        if not cursor.peek.value.strip():
+            raise cursor.error("the path is empty")
+        return Target(path=cursor.take().value)
+    parts = [_name_part(cursor)]
+    while cursor.peek.is_symbol("."):
+        cursor.take()
+        parts.append(_name_part(cursor))
+    return Target(name=tuple(parts))
 
 
-@dataclass(frozen=True)
-class TextValue:
-    """A string literal."""
-
-    usage: str = "'text'"
-
-    def read(self, cursor: Cursor) -> str:
-        """Take a string."""
-        return cursor.take_kind(Kind.STRING, "a text in quotes").value
-
-    def write(self, value: str) -> str:
-        """The string as text."""
-        return quote(value)
+def starts_target(cursor: Cursor) -> bool:
+    """Whether the next token can begin a target."""
+    token = cursor.peek
+    if token.kind is Kind.WORD:
+        return token.word not in RESERVED
+    return token.kind in (Kind.STRING, Kind.QUOTED)
 
 
-@dataclass(frozen=True)
-class NumberValue:
-    """A whole number."""
+def _name_part(cursor: Cursor) -> str:
+    if not starts_target(cursor) or cursor.peek.kind is Kind.STRING:
+        raise cursor.error(f"expected a path in quotes or a table name, found {cursor.shown}")
+    return cursor.take().value
 
-    usage: str = "n"
 
-    def read(self, cursor: Cursor) -> int:
-        """Take a number."""
-        token = cursor.peek
-        if token.kind is not Kind.WORD or not (token.value.isascii() and token.value.isdigit()):
-            raise cursor.error(f"expected a whole number, found {cursor.shown}")
-        return int(cursor.take().value)
+@write.register(g.TargetKind)
+def _write_target(_: g.TargetKind, value: Target) -> str:
+    if value.path is not None:
+        return quote(value.path)
+    return ".".join(quote_name(part) for part in value.name)
 
-    def write(self, value: int) -> str:
-        """The number as text."""
-        return str(value)
+
+@read.register(g.TextKind)
+def _read_text(_: g.TextKind, cursor: Cursor) -> str:
+    return cursor.take_kind(Kind.STRING, "a text in quotes").value
+
+
+@write.register(g.TextKind)
+def _write_text(_: g.TextKind, value: str) -> str:
+    return quote(value)
+
+
+@read.register(g.NumberKind)
+def _read_number(_: g.NumberKind, cursor: Cursor) -> int:
+    token = cursor.peek
+    if token.kind is not Kind.WORD or not (token.value.isascii() and token.value.isdigit()):
+        raise cursor.error(f"expected a whole number, found {cursor.shown}")
+    return int(cursor.take().value)
+
+
+@write.register(g.NumberKind)
+def _write_number(_: g.NumberKind, value: int) -> str:
+    return str(value)
 
 
 def parse_size(text: str, label: str = "target size") -> int:
@@ -121,135 +126,95 @@ def parse_size(text: str, label: str = "target size") -> int:
     return int(found[1]) * _FACTORS[found[2].upper()]
 
 
-@dataclass(frozen=True)
-class SizeValue:
-    """Bytes, or a number with M or G."""
+@read.register(g.SizeKind)
+def _read_size(kind: g.SizeKind, cursor: Cursor) -> int:
+    token = cursor.peek
+    if token.kind not in (Kind.WORD, Kind.STRING):
+        raise cursor.error(f"expected a size, found {cursor.shown}")
+    size = parse_size(token.value, kind.label)
+    cursor.take()
+    return size
 
-    label: str = "target size"
-    usage: str = "bytes|nM|nG"
 
-    def read(self, cursor: Cursor) -> int:
-        """Take a size."""
-        token = cursor.peek
-        if token.kind not in (Kind.WORD, Kind.STRING):
-            raise cursor.error(f"expected a size, found {cursor.shown}")
-        size = parse_size(token.value, self.label)
+@write.register(g.SizeKind)
+def _write_size(_: g.SizeKind, value: int) -> str:
+    for unit in "GM":
+        if value and value % _FACTORS[unit] == 0:
+            return f"{value // _FACTORS[unit]}{unit}"
+    return str(value)
+
+
+@read.register(g.WordKind)
+def _read_word(kind: g.WordKind, cursor: Cursor) -> str:
+    if cursor.peek.word not in kind.words:
+        raise cursor.error(f"expected {' or '.join(kind.words)}, found {cursor.shown}")
+    return cursor.take().word
+
+
+@write.register(g.WordKind)
+def _write_word(_: g.WordKind, value: str) -> str:
+    return value
+
+
+@read.register(g.SpanKind)
+def _read_span(kind: g.SpanKind, cursor: Cursor) -> Span:
+    amount = _read_number(g.NumberKind(), cursor)
+    return Span(amount, _read_word(g.WordKind(kind.units), cursor))
+
+
+@write.register(g.SpanKind)
+def _write_span(_: g.SpanKind, value: Span) -> str:
+    return f"{value.amount} {value.unit}"
+
+
+@read.register(g.ListKind)
+def _read_list(kind: g.ListKind, cursor: Cursor) -> tuple[Any, ...]:
+    cursor.take_symbol("(")
+    items = [_read_item(kind, cursor)]
+    while cursor.peek.is_symbol(","):
         cursor.take()
-        return size
-
-    def write(self, value: int) -> str:
-        """The size as text."""
-        for unit in "GM":
-            if value and value % _FACTORS[unit] == 0:
-                return f"{value // _FACTORS[unit]}{unit}"
-        return str(value)
+        items.append(_read_item(kind, cursor))
+    cursor.take_symbol(")")
+    return tuple(items)
 
 
-@dataclass(frozen=True)
-class WordValue:
-    """One of a few words."""
-
-    words: tuple[str, ...]
-
-    @property
-    def usage(self) -> str:
-        """The words."""
-        return "(" + "|".join(self.words) + ")"
-
-    def read(self, cursor: Cursor) -> str:
-        """Take one of the words."""
-        if cursor.peek.word not in self.words:
-            raise cursor.error(f"expected {' or '.join(self.words)}, found {cursor.shown}")
-        return cursor.take().word
-
-    def write(self, value: str) -> str:
-        """The word."""
-        return value
+def _read_item(kind: g.ListKind, cursor: Cursor) -> Any:
+    text = g.TextKind()
+    if kind.separator:
+        key = _read_text(text, cursor)
+        cursor.take_symbol(kind.separator)
+        return key, _read_text(text, cursor)
+    if not kind.names:
+        return _read_text(text, cursor)
+    if cursor.peek.kind not in (Kind.WORD, Kind.QUOTED):
+        raise cursor.error(f"expected a name, found {cursor.shown}")
+    return cursor.take().value
 
 
-@dataclass(frozen=True)
-class SpanValue:
-    """A number and a unit of time."""
-
-    units: tuple[str, ...]
-
-    @property
-    def usage(self) -> str:
-        """The units."""
-        return f"n ({'|'.join(self.units)})"
-
-    def read(self, cursor: Cursor) -> Span:
-        """Take a number and a unit."""
-        amount = NumberValue().read(cursor)
-        return Span(amount, WordValue(self.units).read(cursor))
-
-    def write(self, value: Span) -> str:
-        """The span as text."""
-        return f"{value.amount} {value.unit}"
+@write.register(g.ListKind)
+def _write_list(kind: g.ListKind, value: tuple[Any, ...]) -> str:
+    if kind.separator:
+        shown = [f"{quote(key)}{kind.separator}{quote(item)}" for key, item in value]
+    else:
+        shown = [quote_name(item) if kind.names else quote(item) for item in value]
+    return f"({', '.join(shown)})"
 
 
-@dataclass(frozen=True)
-class ListValue:
-    """Names or strings in parentheses; with a separator, pairs of strings."""
-
-    names: bool = False
-    separator: str = ""
-
-    @property
-    def usage(self) -> str:
-        """The shape of the list."""
-        item = "name" if self.names else "'text'"
-        return f"({item}{self.separator + item if self.separator else ''}, ...)"
-
-    def read(self, cursor: Cursor) -> tuple[Any, ...]:
-        """Take a list."""
-        cursor.take_symbol("(")
-        items = [self._item(cursor)]
-        while cursor.peek.is_symbol(","):
-            cursor.take()
-            items.append(self._item(cursor))
-        cursor.take_symbol(")")
-        return tuple(items)
-
-    def _item(self, cursor: Cursor) -> Any:
-        if self.separator:
-            key = TextValue().read(cursor)
-            cursor.take_symbol(self.separator)
-            return key, TextValue().read(cursor)
-        if not self.names:
-            return TextValue().read(cursor)
-        if cursor.peek.kind not in (Kind.WORD, Kind.QUOTED):
-            raise cursor.error(f"expected a name, found {cursor.shown}")
-        return cursor.take().value
-
-    def write(self, value: tuple[Any, ...]) -> str:
-        """The list as text."""
-        if self.separator:
-            shown = [f"{quote(key)}{self.separator}{quote(item)}" for key, item in value]
-        else:
-            shown = [quote_name(item) if self.names else quote(item) for item in value]
-        return f"({', '.join(shown)})"
+@read.register(g.PredicateKind)
+def _read_predicate(_: g.PredicateKind, cursor: Cursor) -> str:
+    """Everything up to the next clause that is not within parentheses."""
+    start = last = cursor.peek
+    depth = 0
+    while cursor.peek.kind is not Kind.END:
+        if depth <= 0 and cursor.at_stop():
+            break
+        last = cursor.take()
+        depth += int(last.is_symbol("(")) - int(last.is_symbol(")"))
+    if start is cursor.peek:
+        raise cursor.error(f"expected a predicate, found {cursor.shown}")
+    return cursor.text[start.start : last.end]
 
 
-@dataclass(frozen=True)
-class PredicateValue:
-    """Raw text up to the next clause, for an expression parser to read."""
-
-    usage: str = "predicate"
-
-    def read(self, cursor: Cursor) -> str:
-        """Take everything up to the next clause that is not within parentheses."""
-        start = last = cursor.peek
-        depth = 0
-        while cursor.peek.kind is not Kind.END:
-            if depth <= 0 and cursor.at_stop():
-                break
-            last = cursor.take()
-            depth += int(last.is_symbol("(")) - int(last.is_symbol(")"))
-        if start is cursor.peek:
-            raise cursor.error(f"expected a predicate, found {cursor.shown}")
-        return cursor.text[start.start : last.end]
-
-    def write(self, value: str) -> str:
-        """The predicate as it is."""
-        return value
+@write.register(g.PredicateKind)
+def _write_predicate(_: g.PredicateKind, value: str) -> str:
+    return value

@@ -5,11 +5,15 @@ import json
 import pytest
 
 from indextables.commands.checkpoint import run_checkpoint
-from indextables.commands.describe_detail import run_describe_detail
+from indextables.commands.describe_detail import DescribeDetail, run_describe_detail
+from indextables.commands.describe_environment import run_describe_environment
 from indextables.commands.describe_history import run_describe_history
-from indextables.commands.describe_state import run_describe_state
-from indextables.commands.describe_transaction_log import run_describe_transaction_log
-from indextables.commands.environment import run_describe_environment
+from indextables.commands.describe_state import DescribeState, run_describe_state
+from indextables.commands.describe_transaction_log import (
+    DescribeTransactionLog,
+    run_describe_transaction_log,
+)
+from indextables.commands.registry import BY_COMMAND
 from indextables.config.option import PREFIX
 from indextables.config.settings import REDACTED
 from indextables.log.actions import (
@@ -20,10 +24,8 @@ from indextables.log.actions import (
     Txn,
     UnknownAction,
 )
-from indextables.sql import commands as c
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
-from indextables.sql.outputs import OUTPUTS
 
 HOUR = 3_600_000
 
@@ -39,7 +41,7 @@ def table(make):
 
 def test_detail_counts_live_rows(table):
     row = run_describe_detail(table.open())[0]
-    assert set(row) == set(OUTPUTS[c.DescribeDetail].names)
+    assert set(row) == set(BY_COMMAND[DescribeDetail].output.names)
     assert (row["version"], row["num_files"], row["size_in_bytes"]) == (2, 3, 60)
     assert (row["num_records"], row["num_deleted_records"]) == (13, 2)
     assert json.loads(row["partition_columns"]) == ["day"]
@@ -111,7 +113,7 @@ def test_log_shows_every_action(table):
     assert kinds.count("protocol") == 2
     assert kinds.count("skip") == 1
     assert {row["version"] for row in rows} == {0, 1, 2, 3}
-    assert all(set(row) <= set(OUTPUTS[c.DescribeTransactionLog].names) for row in rows)
+    assert all(set(row) <= set(BY_COMMAND[DescribeTransactionLog].output.names) for row in rows)
     added = next(row for row in rows if row["action_type"] == "add")
     assert json.loads(added["partition_values"]) == {"day": "2024-01-01"}
     assert added["log_file_path"].endswith("_transaction_log/00000000000000000001.json")
@@ -122,7 +124,7 @@ def test_log_shows_every_action(table):
 def test_state_says_when_there_is_no_checkpoint(table):
     row = run_describe_state(table.open())[0]
     assert (row["format"], row["status"]) == ("none", "No checkpoint found")
-    assert set(row) == set(OUTPUTS[c.DescribeState].names)
+    assert set(row) == set(BY_COMMAND[DescribeState].output.names)
 
 
 def test_environment_hides_secrets(make):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from indextables.commands import grammar as g
+from indextables.commands.grammar import Clause, Flag, MaybeTarget, Part, Span
+from indextables.commands.registry import RULES
+from indextables.commands.target import Target
 from indextables.errors import SqlSyntaxError
-from indextables.sql import values as v
-from indextables.sql.commands import Span
-from indextables.sql.grammar import RULES, Clause, Flag, MaybeTarget, Part
-from indextables.sql.target import Target
 
 _text = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=12
@@ -27,19 +27,19 @@ _predicates = st.sampled_from(
 
 
 def _values(value, field):
-    if isinstance(value, v.TargetValue):
+    if isinstance(value, g.TargetKind):
         return _targets
-    if isinstance(value, v.TextValue):
+    if isinstance(value, g.TextKind):
         return _roots if field == "name" else _text
-    if isinstance(value, v.NumberValue):
+    if isinstance(value, g.NumberKind):
         return st.integers(2, 10**6)
-    if isinstance(value, v.SizeValue):
+    if isinstance(value, g.SizeKind):
         return st.sampled_from([1 << 20, 5 << 30, 3_000_001])
-    if isinstance(value, v.WordValue):
+    if isinstance(value, g.WordKind):
         return st.sampled_from(value.words)
-    if isinstance(value, v.SpanValue):
+    if isinstance(value, g.SpanKind):
         return st.builds(Span, st.integers(1, 999), st.sampled_from(value.units))
-    if isinstance(value, v.PredicateValue):
+    if isinstance(value, g.PredicateKind):
         return _predicates
     if field == "segments":
         item = st.sampled_from(["TERM", "store", "POSTING_LISTS"])
@@ -59,9 +59,11 @@ def commands(draw):
             given[part.field] = draw(st.booleans())
         elif isinstance(part, Clause):
             if draw(st.booleans()):
-                given[part.field] = draw(_values(part.value, part.field))
-        elif isinstance(part, Part | MaybeTarget):
-            given[part.field] = draw(_values(part.value, part.field))
+                given[part.field] = draw(_values(part.kind, part.field))
+        elif isinstance(part, MaybeTarget):
+            given[part.field] = draw(_targets)
+        elif isinstance(part, Part):
+            given[part.field] = draw(_values(part.kind, part.field))
     try:
         return rule.command(**given)
     except SqlSyntaxError:

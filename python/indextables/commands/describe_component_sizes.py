@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import DESCRIBE, TARGET, WHERE, Command, Rule, columns
 from indextables.commands.partition_choice import choose_files
+from indextables.commands.target import Target, open_target
 from indextables.engine.split import Split
 from indextables.log import entries
 from indextables.runtime.handles import native_store
@@ -13,7 +16,20 @@ from indextables.runtime.handles import native_store
 if TYPE_CHECKING:
     from indextables.log import AddFile
     from indextables.read.table import OpenTable, Row
+    from indextables.runtime.context import Context
     from indextables.runtime.steps import Steps
+_OUTPUT = columns(
+    "split_path string, partition_values string, component_key string, size_bytes bigint, "
+    "component_type string, field_name string"
+)
+
+
+@dataclass(frozen=True)
+class DescribeComponentSizes(Command):
+    """Show what takes the room within splits."""
+
+    target: Target
+    where: str | None = None
 
 
 def run_component_sizes(table: OpenTable, where: str | None) -> Steps[list[Row]]:
@@ -31,3 +47,14 @@ def _rows(table: OpenTable, add: AddFile) -> list[Row]:
     footer = (start, end) if start is not None and end is not None else None
     split = Split(native_store(*table.store.native()), add.path, footer)
     return [head | component for component in split.describe()["components"]]
+
+
+def run(command: DescribeComponentSizes, context: Context) -> Steps[list[Row]]:
+    """Answer the command."""
+    table = yield from open_target(command.target, context)
+    return (yield from run_component_sizes(table, command.where))
+
+
+RULES = (
+    Rule(DescribeComponentSizes, f"{DESCRIBE} COMPONENT SIZES", (TARGET, WHERE), _OUTPUT, run),
+)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from indextables.commands.grammar import require
 from indextables.errors import error
+from indextables.read.table import OpenTable, open_table
+from indextables.runtime.steps import Steps
+from indextables.runtime.steps import locate as ask_location
 from indextables.storage.address import names_store
+
+if TYPE_CHECKING:
+    from indextables.runtime.context import Context
 
 MAX_PARTS = 2
 _PATH_STARTS = ("/", "./", "../")
@@ -36,3 +44,27 @@ class Target:
 
     def __str__(self) -> str:
         return self.path if self.path is not None else ".".join(self.name)
+
+
+def require_short_name(target: Target | None) -> None:
+    """Reject names of three and more parts."""
+    if target is not None:
+        require(len(target.name) <= MAX_PARTS, f"Invalid table identifier: {target}")
+
+
+def locate(target: Target) -> Steps[str]:
+    """The path a target means: itself, what the catalog says, or a text that must be a path."""
+    if target.is_path:
+        return str(target)
+    found = yield from ask_location(target.parts)
+    if found is not None:
+        return found
+    if target.path is not None:
+        return target.path
+    raise error("TABLE_NAME_UNKNOWN", name=str(target), path=str(target))
+
+
+def open_target(target: Target, context: Context) -> Steps[OpenTable]:
+    """The table a target means, at its newest version."""
+    path = yield from locate(target)
+    return open_table(path, context)

@@ -6,10 +6,12 @@ import os
 import platform
 import re
 import socket
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from indextables import __version__
+from indextables.commands.grammar import DESCRIBE, Command, Rule, columns
 from indextables.config.secret import REDACTED
 
 if TYPE_CHECKING:
@@ -20,6 +22,14 @@ _SECRET = re.compile(
     r"secret|key|password|token|credential|session|sas[.]|connection.?string|proxy", re.IGNORECASE
 )
 _PACKAGES = ("pyspark", "pyarrow", "obstore", "numpy", "pyroaring")
+_OUTPUT = columns(
+    "host string, role string, property_type string, property_name string, property_value string"
+)
+
+
+@dataclass(frozen=True)
+class DescribeEnvironment(Command):
+    """Show configuration and versions."""
 
 
 def run_describe_environment(context: Context) -> list[Row]:
@@ -63,3 +73,11 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
+
+
+def run(_: DescribeEnvironment, context: Context) -> list[Row]:
+    """Describe the environment."""
+    return run_describe_environment(context)
+
+
+RULES = (Rule(DescribeEnvironment, f"{DESCRIBE} ENVIRONMENT", (), _OUTPUT, run),)

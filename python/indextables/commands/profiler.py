@@ -1,0 +1,125 @@
+"""The profiler: how long which part of the engine takes, on all machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from indextables.commands.grammar import DESCRIBE, Command, Rule, columns
+from indextables.commands.machine_stats import machine_stats
+from indextables.runtime import handles
+from indextables.runtime.process_stats import ProcessStats, total
+from indextables.runtime.steps import Steps
+
+if TYPE_CHECKING:
+    from indextables.read.table import Row
+    from indextables.runtime.context import Context
+_SWITCH = columns("status string, host_count int, message string")
+_SECTIONS = columns(
+    "section string, category string, calls bigint, total_ms double, avg_us double, "
+    "min_us double, max_us double"
+)
+_CACHES = columns("cache string, hits bigint, misses bigint, hit_rate double")
+
+
+@dataclass(frozen=True)
+class EnableProfiler(Command):
+    """Start to measure the engine."""
+
+
+@dataclass(frozen=True)
+class DisableProfiler(Command):
+    """Stop to measure the engine."""
+
+
+@dataclass(frozen=True)
+class DescribeProfiler(Command):
+    """Show what was measured."""
+
+
+@dataclass(frozen=True)
+class ResetProfiler(Command):
+    """Show what was measured and start anew."""
+
+
+@dataclass(frozen=True)
+class DescribeProfilerCache(Command):
+    """Show hits and misses of the caches."""
+
+
+@dataclass(frozen=True)
+class ResetProfilerCache(Command):
+    """Show hits and misses of the caches and start anew."""
+
+
+def run_switch_profiler(context: Context, *, on: bool) -> Steps[list[Row]]:
+    """Start or stop to measure: here at once, in other processes with their next task."""
+    handles.profile_everywhere(context.app(), on=on)
+    hosts = len((yield from machine_stats(context)))
+    message = "the engine is measured" if on else "the engine is measured no longer"
+    return [{"status": "enabled" if on else "disabled", "host_count": hosts, "message": message}]
+
+
+def run_describe_profiler(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
+    """What was measured on all machines, most time first."""
+    answers = yield from machine_stats(context, "sections" if reset else None)
+    measured = total(ProcessStats.from_json(each.result) for each in answers)
+    return [
+        {
+            "section": m.section,
+            "category": m.category,
+            "calls": m.calls,
+            "total_ms": m.total_ns / 1e6,
+            "avg_us": m.total_ns / 1e3 / m.calls,
+            "min_us": m.min_ns / 1e3,
+            "max_us": m.max_ns / 1e3,
+        }
+        for m in sorted(measured.sections, key=lambda m: -m.total_ns)
+    ]
+
+
+def run_describe_profiler_cache(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
+    """Hits and misses of the caches on all machines."""
+    answers = yield from machine_stats(context, "caches" if reset else None)
+    found = total(ProcessStats.from_json(each.result) for each in answers).cache
+    counts = {
+        "split_handles": handles.counts(reset=reset),
+        "memory": (found.memory_hits, found.memory_misses),
+        "disk": (found.disk_hits, found.disk_misses),
+    }
+    return [
+        {
+            "cache": name,
+            "hits": hits,
+            "misses": misses,
+            "hit_rate": hits / (hits + misses) if hits + misses else None,
+        }
+        for name, (hits, misses) in counts.items()
+    ]
+
+
+def run_switch(command: EnableProfiler | DisableProfiler, context: Context) -> Steps[list[Row]]:
+    """Start or stop profiling."""
+    return run_switch_profiler(context, on=isinstance(command, EnableProfiler))
+
+
+def run_sections(command: DescribeProfiler | ResetProfiler, context: Context) -> Steps[list[Row]]:
+    """Show what was measured, perhaps for the last time."""
+    return run_describe_profiler(context, reset=isinstance(command, ResetProfiler))
+
+
+def run_caches(
+    command: DescribeProfilerCache | ResetProfilerCache, context: Context
+) -> Steps[list[Row]]:
+    """Show hits and misses, perhaps for the last time."""
+    return run_describe_profiler_cache(context, reset=isinstance(command, ResetProfilerCache))
+
+
+RULES = (
+    Rule(EnableProfiler, "ENABLE IX PROFILER", (), _SWITCH, run_switch),
+    Rule(DisableProfiler, "DISABLE IX PROFILER", (), _SWITCH, run_switch),
+    Rule(DescribeProfiler, f"{DESCRIBE} PROFILER", (), _SECTIONS, run_sections),
+    Rule(ResetProfiler, "RESET IX PROFILER", (), _SECTIONS, run_sections),
+    Rule(DescribeProfilerCache, f"{DESCRIBE} PROFILER CACHE", (), _CACHES, run_caches),
+    Rule(ResetProfilerCache, "RESET IX PROFILER CACHE", (), _CACHES, run_caches),
+)
