@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from indextables.commands.checkpoint import Checkpoint
+from indextables.commands.describe_detail import DescribeDetail
+from indextables.commands.describe_history import DescribeHistory
+from indextables.commands.grammar import Command, Span
+from indextables.commands.merge_splits import MergeSplits
+from indextables.commands.purge import Purge
+from indextables.commands.restore import Restore
+from indextables.commands.target import Target
 from indextables.config.settings import resolve
 from indextables.errors import TableExistsError, TableNotFoundError, error
 from indextables.log import open_log
 from indextables.spark.failures import as_ours
 from indextables.spark.functions import indexqueryall
 from indextables.spark.merge_builder import MergeBuilder, delete_text, update_text
+from indextables.sql.render import render
+from indextables.sql.values import parse_size
 from indextables.storage import find_location, open_store
 
 if TYPE_CHECKING:
@@ -22,10 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT = "indextables"
-
-
-def _quoted(path: str) -> str:
-    return "'" + path.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 class IndexTable:
@@ -64,7 +70,7 @@ class IndexTable:
         """Whether there is a table in this folder, as the session sees it."""
         try:
             with as_ours():
-                spark.sql(f"DESCRIBE INDEXTABLES HISTORY {_quoted(path)} LIMIT 1").collect()
+                spark.sql(render(DescribeHistory(Target(path=path), 1))).collect()
         except TableNotFoundError:
             return False
         return True
@@ -120,11 +126,11 @@ class IndexTable:
 
     def delete(self, condition: str | None = None) -> None:
         """Delete rows by a condition in SQL, search predicates included; all rows without one."""
-        self._command(delete_text(self._sql_name, condition))
+        self._spark.sql(delete_text(self._sql_name, condition))
 
     def update(self, condition: str | None = None, set: Mapping[str, str] | None = None) -> None:  # noqa: A002
         """Change rows; `set` is SQL text by column."""
-        self._command(update_text(self._sql_name, condition, set or {}))
+        self._spark.sql(update_text(self._sql_name, condition, set or {}))
 
     def merge(self, source: DataFrame, condition: str) -> MergeBuilder:
         """Begin a MERGE INTO; the condition speaks of `target` and `source`."""
@@ -137,38 +143,33 @@ class IndexTable:
 
     def history(self, limit: int | None = None) -> DataFrame:
         """What happened to the table, newest first."""
-        tail = "" if limit is None else f" LIMIT {limit}"
-        return self._command(f"DESCRIBE INDEXTABLES HISTORY {_quoted(self.path)}{tail}")
+        return self._command(DescribeHistory(self._target, limit))
 
     def detail(self) -> DataFrame:
         """One row of facts: version, files, rows, bytes, partitions, properties."""
-        return self._command(f"DESCRIBE INDEXTABLES DETAIL {_quoted(self.path)}")
+        return self._command(DescribeDetail(self._target))
 
     def mergeSplits(self, where: str | None = None, target_size: str | None = None) -> DataFrame:  # noqa: N802
         """Merge small splits into larger ones."""
-        text = f"MERGE SPLITS {_quoted(self.path)}"
-        text += f" WHERE {where}" if where else ""
-        text += f" TARGET SIZE {target_size}" if target_size else ""
-        return self._command(text)
+        size = None if target_size is None else parse_size(target_size)
+        return self._command(MergeSplits(self._target, where, size))
 
     def purge(self, older_than_hours: int = 168, *, dry_run: bool = False) -> DataFrame:
         """Delete files no retained version needs."""
-        text = f"PURGE INDEXTABLE {_quoted(self.path)} OLDER THAN {older_than_hours} HOURS"
-        return self._command(text + (" DRY RUN" if dry_run else ""))
+        span = Span(older_than_hours, "HOURS")
+        return self._command(Purge(self._target, span, dry_run=dry_run))
 
     def checkpoint(self) -> DataFrame:
         """Write the state of the table anew, compact."""
-        return self._command(f"CHECKPOINT INDEXTABLES {_quoted(self.path)}")
+        return self._command(Checkpoint(self._target))
 
     def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802
         """Make a new version that equals an old one."""
-        return self._command(f"RESTORE INDEXTABLES {_quoted(self.path)} TO VERSION AS OF {version}")
+        return self._command(Restore(self._target, version))
 
     def restoreToTimestamp(self, timestamp: str) -> DataFrame:  # noqa: N802
         """Make a new version that equals the table at a time."""
-        return self._command(
-            f"RESTORE INDEXTABLES {_quoted(self.path)} TO TIMESTAMP AS OF {_quoted(timestamp)}"
-        )
+        return self._command(Restore(self._target, timestamp=timestamp))
 
     def files(self) -> Any:
         """The live splits as an Arrow table."""
@@ -176,5 +177,9 @@ class IndexTable:
         store = open_store(find_location(self.path, settings), settings)
         return open_log(store, settings).snapshot().files()
 
-    def _command(self, text: str) -> DataFrame:
-        return self._spark.sql(text)
+    @property
+    def _target(self) -> Target:
+        return Target(path=self.path)
+
+    def _command(self, command: Command) -> DataFrame:
+        return self._spark.sql(render(command))

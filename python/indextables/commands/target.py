@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from indextables.runtime.context import Context
 
 MAX_PARTS = 2
+# words that cannot be a name unless they are quoted
+RESERVED = frozenset({"MERGE", "SPLITS", "WHERE", "TARGET", "SIZE", "PRECOMMIT", "FLUSH"})
 _PATH_STARTS = ("/", "./", "../")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from indextables.commands import grammar as g
 from indextables.commands.grammar import Span
-from indextables.commands.target import Target
+from indextables.commands.target import RESERVED, Target
 from indextables.errors import error
 from indextables.sql.tokens import Kind
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _SIZE = re.compile(r"([0-9]+)([MG]?)", re.IGNORECASE)
 _FACTORS = {"": 1, "M": 1 << 20, "G": 1 << 30}
-RESERVED = frozenset({"MERGE", "SPLITS", "WHERE", "TARGET", "SIZE", "PRECOMMIT", "FLUSH"})
 _FIXED_USAGE = {
     g.TargetKind: "'path'|table",
     g.TextKind: "'text'",
