@@ -426,3 +426,13 @@ def test_the_facts_of_a_state_are_looked_up_once(table):
     log.store.counters.reset()
     assert log.reader.load().protocol == log.snapshot().protocol
     assert log.store.counters.requests["get"] <= 2
+
+
+@pytest.mark.parametrize("ruin", [b"Obj", None])
+def test_an_older_state_in_ruins_does_not_hide_a_newer_one(table, ruin):
+    text = json.dumps(codec.encode_action(table.log.snapshot().metadata))
+    put_state(table, "manifests/m.avro", version=3, metadata=text)
+    ruins = f"{names.FOLDER}/{names.state_name(2)}"
+    table.log.store.put(f"{ruins}/{'_manifest.avro' if ruin else 'left.avro'}", ruin or b"x")
+    table.log.store.delete(names.version_file(v) for v in range(2))
+    assert paths(table.reopen().snapshot()) == ["b"]

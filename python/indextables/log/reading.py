@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -13,35 +13,19 @@ from indextables.config import log as keys
 from indextables.config.settings import Settings
 from indextables.errors import CorruptError, IndexTablesError, StorageError, error
 from indextables.log import codec, names, protocol
-from indextables.log.actions import Action, Metadata, Protocol
+from indextables.log.actions import Action
+from indextables.log.facts import FactReader
 from indextables.log.manifests import ManifestCache, ManifestReader, StateBase
 from indextables.log.names import Listing
 from indextables.log.replay import Change, Commit, replay
 from indextables.log.snapshot import Base, Snapshot
-from indextables.log.state import Pointer, StateManifest
+from indextables.log.state import Pointer
 from indextables.log.statefile import decode_pointer
 from indextables.log.states import StateReader
 from indextables.storage import Store
 
 _log = logging.getLogger("indextables.log")
 _REFRESH_LIMIT = 100  # versions replayed onto a held snapshot before starting from a newer base
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """What a state may leave to others."""
-
-    protocol: Protocol | None = None
-    metadata: Metadata | None = None
-
-    def filled(self, actions: Sequence[Action]) -> _Facts:
-        """With what is missing taken from older actions, the last ones first."""
-        protocols = [a for a in actions if isinstance(a, Protocol)]
-        metadata = [a for a in actions if isinstance(a, Metadata)]
-        return _Facts(
-            self.protocol or (protocols[-1] if protocols else None),
-            self.metadata or (metadata[-1] if metadata else None),
-        )
 
 
 class Reader:
@@ -52,7 +36,7 @@ class Reader:
         self._parallelism = settings.get(keys.MAX_CONCURRENT_READS)
         self._limit = settings.get(keys.MAX_FILE_BYTES)
         self.states = StateReader(store, self._limit)
-        self._held_facts = ((-1, -1), _Facts())
+        self._facts = FactReader(store, self.states, self.listing, self._parallelism, self._limit)
         self.manifests = ManifestReader(store, settings.get(keys.STATE_READ_PARALLELISM), cache)
 
     def pointer(self) -> Pointer | None:
@@ -204,53 +188,12 @@ class Reader:
 
     def _start_from_state(self, version: int) -> tuple[Change, StateBase, int]:
         state = self.states.read(version)
-        kept: list[Action] = [*self._facts(state), *state.actions]
+        kept: list[Action] = [*self._facts.read(state), *state.actions]
         start = replay(Change(), [Commit(version, tuple(kept))])
         # the facts of a state are no commits, whoever wrote it
         start = replace(start, ours=True)
         base = StateBase(state, self.manifests, partial(self._replayed, version))
         return start, base, state.created_at
-
-    def _facts(self, state: StateManifest) -> list[Action]:
-        """The protocol and metadata of a state.
-
-        Other writers leave the features to the version files, older ones the metadata too.
-        """
-        found = _Facts(
-            next((a for a in state.actions if isinstance(a, Protocol)), None),
-            codec.decode_metadata(state.metadata, state.file) if state.metadata else None,
-        )
-        if found.protocol is None or found.metadata is None:
-            # all version files may have to be read: once per state is enough
-            key, held = (state.version, state.created_at), self._held_facts
-            found = held[1] if held[0] == key else self._looked_up_facts(state, found)
-            self._held_facts = key, found
-        if found.metadata is None:
-            detail = "it has no metadata, and no version file or older state has any"
-            raise error("FILE_CORRUPT", path=state.file, detail=detail)
-        return [protocol.of_state(state, found.protocol), found.metadata]
-
-    def _looked_up_facts(self, state: StateManifest, known: _Facts) -> _Facts:
-        """The newest protocol and metadata up to a state, from version files and older states."""
-        listing = self.listing()
-        older = [v for v in reversed(listing.versions) if v <= state.version]
-        for start in range(0, len(older), self._parallelism):
-            for actions in self._readable(older[start : start + self._parallelism]):
-                known = known.filled(actions)
-            if known.protocol is not None and known.metadata is not None:
-                return known
-        states = [v for v in listing.states if v < state.version]
-        return known.filled(self._facts(self.states.read(states[-1]))) if states else known
-
-    def _readable(self, versions: Sequence[int]) -> Iterator[list[Action]]:
-        """The actions of these version files, without those that are damaged or gone."""
-        paths = [names.version_file(version) for version in versions]
-        for path, data in zip(paths, self.store.find_all(paths, self._parallelism), strict=True):
-            try:
-                if data is not None:
-                    yield codec.decode_actions(data, path, limit=self._limit)
-            except CorruptError as cause:
-                _log.warning("`%s` is passed over: %s", path, cause)
 
     def _replayed(self, version: int, cause: IndexTablesError) -> pa.Table:
         """The live splits of a state's version without the state; its error when there is no way.
