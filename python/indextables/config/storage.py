@@ -12,7 +12,6 @@ from indextables.config.option import (
     Option,
     Parser,
     choice,
-    ignored,
     integer,
     optional,
 )
@@ -129,6 +128,70 @@ CREDENTIALS_PROVIDER = Option(
     _GROUP,
     aliases=("aws.credentialsProviderClass",),
 )
+DATABRICKS_WORKSPACE = Option(
+    "databricks.workspaceUrl",
+    _TEXT,
+    None,
+    "Address of a Databricks workspace or a Unity Catalog server; where it is set and no other "
+    "credentials are given, the catalog is asked for temporary ones.",
+    _GROUP,
+)
+DATABRICKS_TOKEN = Option(
+    "databricks.apiToken", _SECRET, None, "Token to sign in to the catalog.", _GROUP, secret=True
+)
+DATABRICKS_CLIENT_ID = Option(
+    "databricks.clientId",
+    _TEXT,
+    None,
+    "OAuth client that signs in to the catalog, where no token is given.",
+    _GROUP,
+)
+DATABRICKS_CLIENT_SECRET = Option(
+    "databricks.clientSecret", _SECRET, None, "Secret of that client.", _GROUP, secret=True
+)
+DATABRICKS_SCOPE = Option(
+    "databricks.oauth.scope", TEXT, "all-apis", "Scope of that client's token.", _GROUP
+)
+DATABRICKS_TOKEN_BUFFER = Option(
+    "databricks.oauth.refreshBuffer.seconds",
+    integer(0),
+    600,
+    "How long before its end that token is replaced.",
+    _GROUP,
+)
+DATABRICKS_INSECURE = Option(
+    "databricks.oauth.allowInsecure",
+    BOOLEAN,
+    default=False,
+    doc="Sign in to a catalog whose address does not start with `https://`.",
+    group=_GROUP,
+)
+DATABRICKS_BUFFER = Option(
+    "databricks.credential.refreshBuffer.minutes",
+    integer(0),
+    40,
+    "How long before their end credentials of the catalog are replaced; a tenth of their life, if "
+    "they live shorter than this.",
+    _GROUP,
+)
+DATABRICKS_OPERATION = Option(
+    "databricks.credential.operation",
+    optional(choice("path_read", "path_read_write")),
+    None,
+    "What credentials are asked for; unset, to read and write, or to read where the catalog grants "
+    "no more.",
+    _GROUP,
+)
+DATABRICKS_CACHE_SIZE = Option(
+    "databricks.cache.maxSize", integer(0), 100, "Tables whose credentials a process holds.", _GROUP
+)
+DATABRICKS_RETRIES = Option(
+    "databricks.retry.attempts",
+    integer(0),
+    3,
+    "How often a request to the catalog is repeated when it is busy or out of reach.",
+    _GROUP,
+)
 MULTIPART_THRESHOLD = Option(
     "s3.multipartThreshold", SIZE, 16 << 20, "Splits above this size are sent in parts.", _GROUP
 )
@@ -143,32 +206,6 @@ MAX_CONCURRENCY = Option(
     "s3.maxConcurrency", integer(1), 4, "Parts of one split sent at the same time.", _GROUP
 )
 
-_IGNORED = (
-    *ignored(
-        _GROUP,
-        "Has no effect of its own; handed to the credentials provider with the other storage keys.",
-        {
-            "databricks.workspaceUrl": (_TEXT, None),
-            "databricks.clientId": (_TEXT, None),
-            "databricks.oauth.scope": (TEXT, "all-apis"),
-            "databricks.oauth.refreshBuffer.seconds": (integer(0), 600),
-            "databricks.oauth.allowInsecure": (BOOLEAN, False),
-            "databricks.credential.refreshBuffer.minutes": (integer(0), 40),
-            "databricks.credential.operation": (
-                choice("path_read", "path_read_write"),
-                "path_read",
-            ),
-            "databricks.cache.maxSize": (integer(0), 100),
-            "databricks.retry.attempts": (integer(0), 3),
-        },
-        secrets={
-            "databricks.apiToken": (_SECRET, None),
-            "databricks.clientSecret": (_SECRET, None),
-        },
-    ),
-)
-
-OPTIONS: tuple[Option[Any], ...] = (
-    *(value for value in tuple(globals().values()) if isinstance(value, Option)),
-    *_IGNORED,
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    value for value in tuple(globals().values()) if isinstance(value, Option)
 )

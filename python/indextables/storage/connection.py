@@ -12,12 +12,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from indextables.config import cache as caching
 from indextables.config import read as reading
 from indextables.config import storage as keys
+from indextables.config.option import Option
 from indextables.config.secret import Secret
 from indextables.config.settings import Settings
+from indextables.storage import unity
 from indextables.storage.address import Address, Kind, parse_address
 from indextables.storage.azure import azure_options
 from indextables.storage.caching import cache_options
@@ -97,7 +100,7 @@ def plan_connection(url: str, settings: Settings, environ: Mapping[str, str]) ->
     address = parse_address(url)
     if address.kind in (Kind.LOCAL, Kind.MEMORY):
         return Connection(address)
-    provider = settings.get(keys.CREDENTIALS_PROVIDER)
+    provider = settings.get(keys.CREDENTIALS_PROVIDER) or _catalog(settings)
     config = _config(address, settings, environ, provided=provider is not None)
     return Connection(
         address,
@@ -180,6 +183,22 @@ def _hadoop_proxy(address: Address, settings: Settings) -> Secret | None:
     user, password = hadoop.text("proxy.username"), hadoop.secret("proxy.password")
     login = f"{user}:{password.reveal() if password else ''}@" if user else ""
     return Secret(f"http://{login}{host}:{port}")
+
+
+def _catalog(settings: Settings) -> str | None:
+    """The provider that asks Unity Catalog, where one is named and no credentials are given."""
+    given: tuple[Option[Any], ...] = (
+        keys.AWS_ACCESS_KEY,
+        keys.AZURE_KEY,
+        keys.AZURE_BEARER_TOKEN,
+        keys.AZURE_CONNECTION_STRING,
+        keys.AZURE_CLIENT_SECRET,
+        keys.GCP_SERVICE_ACCOUNT_KEY,
+        keys.GCP_CREDENTIALS_FILE,
+    )
+    if any(settings.is_set(option) for option in given):
+        return None
+    return unity.PROVIDER if settings.get(keys.DATABRICKS_WORKSPACE) else None
 
 
 def _properties(settings: Settings) -> dict[str, Value]:

@@ -8,20 +8,24 @@ is made with them once, and its object is called without arguments. Either retur
     Azure    one of account_key, sas_token, bearer_token
     Google   bearer_token
 
-and `expires_at`, a datetime with a time zone, seconds since 1970, or None for never.
+and `expires_at`, a datetime with a time zone, seconds since 1970, or None for never;
+`renew_before_seconds` says how long before that it is to be asked again.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import re
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from indextables.config import storage as keys
 from indextables.errors import IndexTablesError, error
 from indextables.storage.address import Kind
 
@@ -33,6 +37,9 @@ _FIELDS = {
     Kind.GOOGLE: ({"bearer_token"},),
 }
 _OPTIONAL = {"session_token"}
+_LIFE = {"expires_at", "renew_before_seconds"}
+# a name of this form is not one of Python
+_JAVA = re.compile(r"^(com|org|io|net|software)\.[\w.$]*\.[A-Z]\w*$")
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,6 +82,8 @@ class Provider:
             self._call = _load(self._name, self._url, self._properties)
         try:
             given = self._call()
+        except IndexTablesError:
+            raise
         except Exception as cause:  # noqa: BLE001 (whatever the user's code raises)
             # its text is not ours and may hold a secret
             raise self._failed(f"it raised {type(cause).__name__}") from None
@@ -83,7 +92,7 @@ class Provider:
     def _checked(self, given: Any) -> Credentials:
         if not isinstance(given, Mapping):
             raise self._failed(f"it returned {type(given).__name__}, not a mapping")
-        values = {k: str(v) for k, v in given.items() if k != "expires_at" and v is not None}
+        values = {k: str(v) for k, v in given.items() if k not in _LIFE and v is not None}
         names = set(values) - _OPTIONAL
         if names not in _FIELDS[self._kind]:
             wanted = " or ".join(", ".join(sorted(names)) for names in _FIELDS[self._kind])
@@ -94,7 +103,10 @@ class Provider:
         now = self._now()
         if ends <= now:
             raise self._failed("the credentials it returned have expired")
-        return Credentials(values, ends, ends - min(_EARLY_SECONDS, (ends - now) / 10))
+        early = float(given.get("renew_before_seconds", _EARLY_SECONDS))
+        if early >= ends - now:
+            early = (ends - now) / 10
+        return Credentials(values, ends, ends - early)
 
     def _failed(self, detail: str) -> IndexTablesError:
         return error("STORAGE_CREDENTIALS", url=self._url, detail=f"`{self._name}`: {detail}")
@@ -105,7 +117,12 @@ def _load(name: str, url: str, properties: Mapping[str, str]) -> Callable[[], An
     try:
         target = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError, ValueError):
-        detail = f"`{name}` is no importable Python function or class"
+        detail = f"`{name}` is not an importable Python function or class"
+        if _JAVA.match(name):
+            detail += (
+                ", and Java classes are not supported: name a Python function or class that "
+                "returns the same credentials, such as `my_package.my_module.credentials`"
+            )
         raise error("STORAGE_CREDENTIALS", url=url, detail=detail) from None
     if isinstance(target, type):
         made: Callable[[], Any] = target(url, dict(properties))
@@ -121,7 +138,7 @@ def _seconds(moment: Any) -> float | None:
     return float(moment)
 
 
-_providers: dict[str, Provider] = {}
+_providers: OrderedDict[str, Provider] = OrderedDict()
 _providers_lock = threading.Lock()
 
 
@@ -133,6 +150,11 @@ def provider_of(spec: str) -> Provider:
             parts = json.loads(spec)
             found = Provider(parts["name"], parts["url"], Kind(parts["kind"]), parts["properties"])
             _providers[spec] = found
+            given = parts["properties"].get(keys.DATABRICKS_CACHE_SIZE.key)
+            most = keys.DATABRICKS_CACHE_SIZE.default if given is None else int(given)
+            while len(_providers) > max(most, 1):
+                _providers.popitem(last=False)
+        _providers.move_to_end(spec)
         return found
 
 
