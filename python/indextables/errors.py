@@ -8,6 +8,7 @@ worker into text: `from_text` finds the class again on the driver.
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -338,12 +339,6 @@ CODES: dict[str, Code] = {
         "correct the column name",
         "42703",
     ),
-    "INDEX_FILE_CORRUPT": Code(
-        CorruptError,
-        "`{path}` is damaged: {rule}",
-        "restore the file, or the table to a version before it",
-        "58030",
-    ),
     "INTERNAL": Code(
         InternalError,
         "{detail}",
@@ -573,6 +568,12 @@ CODES: dict[str, Code] = {
         "select, rename or cast the columns, or set `mergeSchema` to add new ones",
         "42K09",
     ),
+    "SCHEMA_TYPE_CHANGE": Code(
+        UnsupportedError,
+        "column `{column}` cannot change from {old} to {new}: {reason}",
+        "cast the data to the type of the column, or write it to a new table",
+        "0A000",
+    ),
     "SCHEMA_UNSUPPORTED_TYPE": Code(
         UnsupportedError,
         "column `{column}` has type `{type}`, which has no place in a split",
@@ -609,12 +610,6 @@ CODES: dict[str, Code] = {
         "a search over all fields would look at {fields} columns, the limit is {limit}",
         "write `column:term`, or raise `indexquery.indexall.maxUnqualifiedFields` (0: no limit)",
         "54000",
-    ),
-    "SEARCH_UNKNOWN_FIELD": Code(
-        InvalidError,
-        "IndexQuery references non-existent field '{field}'. Available fields are: [{available}]",
-        "check the column name",
-        "42703",
     ),
     "SESSION_RUNNING": Code(
         InvalidError,
@@ -769,6 +764,27 @@ def error(code: str, **context: Any) -> IndexTablesError:
     """The exception of a code, ready to raise."""
     row = CODES[code]
     return row.error(code, row.template.format(**context), row.hint, context)
+
+
+def describe(failure: IndexTablesError) -> dict[str, Any]:
+    """An error as Spark's exceptions have it: condition, SQLSTATE, parameters, template."""
+    row = CODES[failure.code]
+    names = [name for _, name, _, _ in string.Formatter().parse(row.template) if name]
+    template = row.template.format(**{name: f"<{name}>" for name in names})
+    return {
+        "code": failure.code,
+        "message": " ".join(failure.message.split()),
+        "hint": failure.hint,
+        "sqlstate": row.sqlstate,
+        "parameters": {name: str(failure.context.get(name, "")) for name in names},
+        "template": f"{template}; hint: {row.hint}" if row.hint else template,
+    }
+
+
+def from_description(value: Mapping[str, Any]) -> IndexTablesError:
+    """The exception that was described, ready to raise."""
+    code = value["code"]
+    return CODES[code].error(code, value["message"], value["hint"], value["parameters"])
 
 
 def from_text(text: str) -> IndexTablesError | None:

@@ -185,6 +185,22 @@ def test_index_table_deletes_updates_and_merges(spark, table):
     assert rows(spark, table) == [(9, "z", 90)]
 
 
+def test_both_sides_of_a_merge_have_the_names_they_are_given(spark, table):
+    here = IndexTable.forPath(spark, table).alias("t")
+    source = frame(spark, [(1, "x", 10), (9, "z", 90)]).alias("s")
+    (
+        here.merge(source, "t.id = s.id")
+        .whenMatchedUpdate("t.n < s.n", {"n": "s.n + t.n"})
+        .whenNotMatchedInsert(values={"id": "s.id", "name": "s.name"})
+        .whenNotMatchedBySourceUpdate("t.id = 2", {"name": "upper(t.name)"})
+        .execute()
+    )
+    here.delete("t.id = 3")
+    here.update("t.id = 9", {"n": "t.id * 2"})
+    assert rows(spark, table) == [(1, "a", 11), (2, "B", 2), (9, "z", 18)]
+    assert here.toDF().select("t.id").count() == 3
+
+
 def test_the_change_feed_shows_what_an_upsert_replaced(spark, table):
     save(frame(spark, [(2, "B", 20), (4, "d", 4)]), table)
     feed = spark.read.format("indextables").option("readChangeFeed", "true")

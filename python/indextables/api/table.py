@@ -22,7 +22,13 @@ from indextables.errors import TableExistsError, TableNotFoundError, error
 from indextables.log import open_log
 from indextables.spark.failures import as_ours
 from indextables.spark.functions import indexqueryall
-from indextables.spark.merge_builder import MergeBuilder, delete_text, update_text
+from indextables.spark.merge_builder import (
+    TARGET,
+    MergeBuilder,
+    delete_text,
+    named,
+    update_text,
+)
 from indextables.sql.render import render
 from indextables.sql.values import parse_size
 from indextables.storage import find_location, open_store
@@ -40,10 +46,13 @@ class IndexTable:
     >>> IndexTable.forPath(spark, "/tmp/events").search("timeout").show()  # doctest: +SKIP
     """
 
-    def __init__(self, spark: SparkSession, path: str, name: str | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession, path: str, name: str | None = None, alias: str | None = None
+    ) -> None:
         self._spark = spark
         self.path = path
         self.name = name
+        self._alias = alias
 
     def __repr__(self) -> str:
         return f"IndexTable({self.name or self.path!r})"
@@ -92,12 +101,17 @@ class IndexTable:
         writer.partitionBy(*partition_by).save(path)
         return cls(spark, path)
 
+    def alias(self, name: str) -> IndexTable:
+        """The same table, under this name in the conditions of `merge`, `delete` and `update`."""
+        return IndexTable(self._spark, self.path, self.name, name)
+
     def toDF(self, version: int | None = None) -> DataFrame:  # noqa: N802
         """The rows, now or at a version."""
         reader = self._spark.read.format(FORMAT)
         if version is not None:
             reader = reader.option("versionAsOf", str(version))
-        return reader.load(self.path)
+        rows = reader.load(self.path)
+        return rows if self._alias is None else rows.alias(self._alias)
 
     def changes(
         self,
@@ -126,15 +140,20 @@ class IndexTable:
 
     def delete(self, condition: str | None = None) -> None:
         """Delete rows by a condition in SQL, search predicates included; all rows without one."""
-        self._spark.sql(delete_text(self._sql_name, condition))
+        self._spark.sql(delete_text(named(self._sql_name, self._alias), condition))
 
     def update(self, condition: str | None = None, set: Mapping[str, str] | None = None) -> None:  # noqa: A002
         """Change rows; `set` is SQL text by column."""
-        self._spark.sql(update_text(self._sql_name, condition, set or {}))
+        table = named(self._sql_name, self._alias)
+        self._spark.sql(update_text(table, condition, set or {}))
 
     def merge(self, source: DataFrame, condition: str) -> MergeBuilder:
-        """Begin a MERGE INTO; the condition speaks of `target` and `source`."""
-        return MergeBuilder(self._spark, self._sql_name, source, condition)
+        """Begin a MERGE INTO; the condition names both sides by their aliases.
+
+        Without an alias they are called `target` and `source`.
+        """
+        target = self._alias or TARGET
+        return MergeBuilder(self._spark, self._sql_name, source, condition, target=target)
 
     @property
     def _sql_name(self) -> str:

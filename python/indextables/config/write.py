@@ -97,7 +97,7 @@ MERGE_SCHEMA = Option(
     "mergeSchema",
     BOOLEAN,
     default=False,
-    doc="Add new columns of the data to the table.",
+    doc="Add new columns of the data to the table, and widen types to those of the data.",
     group=_GROUP,
     bare=True,
 )

@@ -266,4 +266,4 @@ def _deserialize(data: bytes, path: str, offset: int) -> tuple[BitMap, int]:
 
 
 def _corrupt(path: str, offset: int, rule: str) -> Exception:
-    return error("INDEX_FILE_CORRUPT", path=path, rule=f"deletion vector at {offset}: {rule}")
+    return error("FILE_CORRUPT", path=path, detail=f"deletion vector at {offset}: {rule}")

@@ -36,4 +36,4 @@ def decode(data: bytes, count: int | None = None, path: str = "an index file") -
 
 
 def _corrupt(path: str, rule: str) -> Exception:
-    return error("INDEX_FILE_CORRUPT", path=path, rule=f"hash index: {rule}")
+    return error("FILE_CORRUPT", path=path, detail=f"hash index: {rule}")

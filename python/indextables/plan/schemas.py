@@ -10,9 +10,18 @@ from indextables.expr.values import INTEGRAL_BITS, kind_of
 from indextables.model.types import Array, Decimal, Field, Map, Struct
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from indextables.model.types import DataType
 
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+_MOST_DIGITS = 38
+_OTHERS = {
+    ("float", "double"),
+    ("byte", "float"),
+    ("short", "float"),
+    ("date", "timestamp_ntz"),
+}
 
 
 def check_duplicates(schema: Struct) -> None:
@@ -73,7 +82,7 @@ def describe(kind: DataType) -> str:
 
 def _fit(data: DataType, table: DataType, *, merge: bool) -> DataType | None:
     """The type of the column after the append; None when the data does not fit."""
-    if data == table or _widens(data, table):
+    if data == table or widens(data, table):
         return table
     if isinstance(data, Struct) and isinstance(table, Struct):
         return _fit_struct(data, table, merge=merge)
@@ -85,7 +94,7 @@ def _fit(data: DataType, table: DataType, *, merge: bool) -> DataType | None:
         value = _fit(data.value, table.value, merge=merge)
         nulls = table.value_contains_null or data.value_contains_null
         return Map(key, value, nulls) if key is not None and value is not None else None
-    return data if merge and _widens(table, data) else None
+    return _wider(table, data) if merge else None
 
 
 def _fit_struct(data: Struct, table: Struct, *, merge: bool) -> DataType | None:
@@ -104,7 +113,41 @@ def _fit_struct(data: Struct, table: Struct, *, merge: bool) -> DataType | None:
     return Struct((*members, *(replace(field, nullable=True) for field in added)))
 
 
-def _widens(source: DataType, target: DataType) -> bool:
+def check_widened(
+    before: Struct, after: Struct, partition_columns: Sequence[str], key: Sequence[str]
+) -> None:
+    """Refuse to widen what is written elsewhere in the form of its type.
+
+    Partition values are texts, which only integers share; keys are hashed as values of their type.
+    """
+    keys = {name.lower() for name in key}
+    for field in after.fields:
+        old = before.get(field.name)
+        if old is None or old.type == field.type:
+            continue
+        integers = {kind_of(old.type), kind_of(field.type)} <= INTEGRAL_BITS.keys()
+        if field.name.lower() in keys:
+            reason = "it is part of the primary key"
+        elif field.name in partition_columns and not integers:
+            reason = "the table is partitioned by it"
+        else:
+            continue
+        types = {"old": describe(old.type), "new": describe(field.type)}
+        raise error("SCHEMA_TYPE_CHANGE", column=field.name, **types, reason=reason)
+
+
+def _wider(table: DataType, data: DataType) -> DataType | None:
+    """The least type that holds the values of both without loss."""
+    if widens(table, data):
+        return data
+    if not isinstance(table, Decimal) or not isinstance(data, Decimal):
+        return None
+    scale = max(table.scale, data.scale)
+    whole = max(table.precision - table.scale, data.precision - data.scale)
+    return Decimal(whole + scale, scale) if whole + scale <= _MOST_DIGITS else None
+
+
+def widens(source: DataType, target: DataType) -> bool:
     """Whether every value of one type is a value of the other, read without loss."""
     one, other = kind_of(source), kind_of(target)
     if one == other == "string":
@@ -118,7 +161,7 @@ def _widens(source: DataType, target: DataType) -> bool:
     if isinstance(source, Decimal) and isinstance(target, Decimal):
         whole = target.precision - target.scale >= source.precision - source.scale
         return whole and target.scale >= source.scale
-    return (one, other) in {("float", "double"), ("byte", "float"), ("short", "float")}
+    return (one, other) in _OTHERS
 
 
 def differences(given: Struct, table: Struct) -> list[str]:

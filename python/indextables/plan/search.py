@@ -46,7 +46,7 @@ def _check_column(search: Search, columns: Columns) -> None:
     info = columns.at(search.path)
     name = field_name(search.path)
     if info is None:
-        raise error("SEARCH_UNKNOWN_FIELD", field=name, available=", ".join(columns.schema.names))
+        raise error("QUERY_UNKNOWN_FIELD", field=name, available=", ".join(columns.schema.names))
     if info.partition:
         raise error("SEARCH_NOT_PUSHABLE", reason=f"`{name}` is a partition column, not indexed")
     if not info.indexed:

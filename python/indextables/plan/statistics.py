@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _WHOLE = r"^-?\d{1,18}$"
 _NUMBER = r"^-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
+_ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 # other writers cut even numbers, at this many characters
 _CUT_LENGTH = 32
 # day numbers lie below, microseconds of any other midnight than 1970's above
@@ -59,6 +60,8 @@ def read_extremes(
         low = _texts(map_column(files.column("minValues"), name), field.type)
         high = _texts(map_column(files.column("maxValues"), name), field.type)
         if low is not None and high is not None:
+            if kind_of(field.type) == "double":
+                low, high = _beside_floats(low, high)
             found[name,] = Extremes(field.type, low, high, cut=kind_of(field.type) == "string")
     return found
 
@@ -106,8 +109,10 @@ def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:  # noqa: PLR0911 
         known = pc.is_in(lowered, pa.array(["true", "false"]))
         value = pc.equal(lowered, "true")
         return pc.if_else(known, value, pa.scalar(None, pa.bool_()))
-    if name in ("timestamp", "timestamp_ntz"):
+    if name == "timestamp":
         return _matching(text, _WHOLE).cast(pa.int64())
+    if name == "timestamp_ntz":
+        return _times_or_days(text)
     if isinstance(kind, Decimal):
         return _decimals(text, kind)
     return _days(text) if name == "date" else None
@@ -126,9 +131,30 @@ def _matching(text: pa.Array, pattern: str) -> pa.Array:
     return pc.if_else(fits, text, pa.scalar(None, pa.string()))
 
 
+def _beside_floats(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Bounds of doubles that may have been floats once: a float's text names the nearest float."""
+    near_low, near_high = (side.cast(pa.float32()).cast(pa.float64()) for side in (low, high))
+    return (
+        pc.min_element_wise(low, near_low, skip_nulls=False),
+        pc.max_element_wise(high, near_high, skip_nulls=False),
+    )
+
+
+def _times_or_days(text: pa.Array) -> pa.Array:
+    """Times that may have been dates once: microseconds, or midnight of a day.
+
+    Numbers so small that they may be those of days say nothing.
+    """
+    number = _matching(text, _WHOLE).cast(pa.int64())
+    is_days = pc.less_equal(pc.abs(number), _MOST_DAYS)
+    micros = pc.if_else(is_days, pa.scalar(None, pa.int64()), number)
+    iso = _matching(text, _ISO_DATE).cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
+    return pc.coalesce(micros, pc.multiply(iso, DAY_MICROS))
+
+
 def _days(text: pa.Array) -> pa.Array:
     """Dates are written as a day, as its number, or as microseconds: told apart by their look."""
-    iso = _matching(text, r"^\d{4}-\d{2}-\d{2}$").cast(pa.date32()).cast(pa.int32())
+    iso = _matching(text, _ISO_DATE).cast(pa.date32()).cast(pa.int32())
     number = _matching(text, _WHOLE).cast(pa.int64())
     is_micros = pc.greater(pc.abs(number), _MOST_DAYS)
     day = pc.divide(number, DAY_MICROS)

@@ -11,7 +11,7 @@ from indextables.expr.predicate import read_type
 from indextables.model.types import Array, Field, Map, Struct
 from indextables.plan.constraints import CHECKS_KEY, add_check, drop_check
 from indextables.plan.defaults import CURRENT_DEFAULT, INITIAL_DEFAULT
-from indextables.plan.schemas import check_duplicates
+from indextables.plan.schemas import check_duplicates, describe, widens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -207,6 +207,15 @@ def _refuse(_schema: Struct, _column: tuple[str, ...], change: str) -> Struct:
     raise error("UNSUPPORTED_CHANGE", change=change)
 
 
+def _widen(field: Field, given: Any) -> Field:
+    kind = read_type(given)
+    if not widens(field.type, kind):
+        types = {"old": describe(field.type), "new": describe(kind)}
+        reason = "values of it would be lost"
+        raise error("SCHEMA_TYPE_CHANGE", column=field.name, **types, reason=reason)
+    return replace(field, type=kind)
+
+
 _OF_SCHEMAS: dict[str, Callable[[Struct, tuple[str, ...], Any], Struct]] = {
     "move": _move,
     "drop": _drop,
@@ -217,4 +226,5 @@ _OF_FIELDS: dict[str, Callable[[Field, Any], Field]] = {
     "comment": lambda field, text: _noted(field, _COMMENT, text),
     "default": lambda field, sql: _noted(field, CURRENT_DEFAULT, sql or None),
     "nullable": lambda field, value: replace(field, nullable=value),
+    "type": _widen,
 }

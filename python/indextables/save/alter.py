@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from indextables.config import rows
 from indextables.config.settings import resolve
 from indextables.errors import error
 from indextables.log.protocol import raised
@@ -14,6 +15,7 @@ from indextables.model.types import render_schema
 from indextables.plan.constraints import checks_of
 from indextables.plan.dropped import check_not_dropped, index_alike, remember_dropped
 from indextables.plan.keys import check_same_key
+from indextables.plan.schemas import check_widened, describe
 from indextables.plan.table_changes import change_configuration, change_schema, steps
 from indextables.save.create import features_of_table, user_properties
 
@@ -87,6 +89,8 @@ def _changed(newest: Snapshot, changes: Sequence[Mapping[str, Any]]) -> Metadata
     gone = [name for name in newest.schema.names if schema.get(name) is None]
     _check_droppable(newest, gone)
     if newest.num_files:
+        key = resolve(table=before).get(rows.PRIMARY_KEY)
+        check_widened(newest.schema, schema, newest.partition_columns, key)
         check_not_dropped(schema.names, newest.schema.names, before)
         check_same_key(resolve(table=configuration), before)
         configuration = remember_dropped(configuration, gone)
@@ -110,7 +114,10 @@ def undo_alter_table(log: Log, version: int) -> None:
     altered, before = log.snapshot(version).metadata, log.snapshot(version - 1).metadata
 
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
-        if _said(newest.metadata) != _said(altered):
+        old = _types(before.schema)
+        widened = any(old.get(name, kind) != kind for name, kind in _types(altered.schema).items())
+        # rows that were written since may need the wider type
+        if _said(newest.metadata) != _said(altered) or (widened and newest.version > version):
             return ()
         # rows that were written since may have values of columns that come and go here
         written = _added(altered.schema, before.schema) if newest.version > version else []
@@ -120,6 +127,10 @@ def undo_alter_table(log: Log, version: int) -> None:
         return (replace(before, configuration=remember_dropped(configuration, written)),)
 
     log.commit(Transaction(Operation.CHANGE_METADATA, version, rebuild=rebuild))
+
+
+def _types(schema: Struct) -> dict[str, str]:
+    return {field.name: describe(field.type) for field in schema.fields}
 
 
 def _said(metadata: Metadata) -> tuple[str, dict[str, str]]:

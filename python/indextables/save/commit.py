@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from indextables.config import rows
 from indextables.config import write as keys
+from indextables.config.settings import resolve
 from indextables.errors import ConflictError, error
 from indextables.log.actions import IndexFile, Metadata, RemoveFile, Txn
 from indextables.log.protocol import PRIMARY_KEY
@@ -17,7 +19,7 @@ from indextables.model.types import Struct, render_schema
 from indextables.plan.dropped import check_not_dropped, without_dropped
 from indextables.plan.fields import remember_fields, remember_layout
 from indextables.plan.partitions import map_column
-from indextables.plan.schemas import check_duplicates, fit_schema
+from indextables.plan.schemas import check_duplicates, check_widened, fit_schema
 from indextables.rows.change_rows import without_rows
 from indextables.rows.commit_rows import note_updates, once_per_version
 from indextables.rows.key_rows import KeyRows
@@ -89,6 +91,8 @@ def plan_save(
         )
     schema = fit_schema(data, table.schema, merge=settings.get(keys.MERGE_SCHEMA))
     check_not_dropped(schema.names, table.schema.names, table.metadata.configuration)
+    key = resolve(table=table.metadata.configuration).get(rows.PRIMARY_KEY)
+    check_widened(table.schema, schema, table.partition_columns, key)
     given = {name.lower() for name in data.names}
     missing = tuple(name for name in table.schema.names if name.lower() not in given)
     action, where = _action(mode, settings, dynamic=dynamic and bool(table.partition_columns))

@@ -172,9 +172,8 @@ def discard_splits(store: Store, splits: Sequence[WrittenSplit]) -> None:
     try:
         store.delete(paths)
     except IndexTablesError:
-        _log.warning(
-            "%d splits of a failed write to `%s` are left to PURGE", len(splits), store.url
-        )
+        count = "1 split" if len(splits) == 1 else f"{len(splits)} splits"
+        _log.warning("%s of a failed write to `%s` left for PURGE to delete", count, store.url)
 
 
 def discard_staged(store: Store, splits: Iterable[WrittenSplit]) -> None:

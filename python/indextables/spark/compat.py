@@ -105,3 +105,12 @@ def _quicken(descriptor: int, option: Any) -> None:
     with socket.socket(fileno=os.dup(descriptor)) as found:
         if found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM:
             found.setsockopt(socket.IPPROTO_TCP, option, 1)
+
+
+def alias_of(frame: Any) -> str | None:
+    """The alias that a DataFrame was given last, of a session of either kind."""
+    plan = getattr(frame, "_plan", None)
+    if plan is not None:
+        return plan._alias if type(plan).__name__ == "SubqueryAlias" else None  # noqa: SLF001
+    logical = frame._jdf.queryExecution().logical()  # noqa: SLF001
+    return logical.alias() if logical.getClass().getSimpleName() == "SubqueryAlias" else None

@@ -1,6 +1,7 @@
 """MERGE INTO built step by step from Python, in the manner of Delta's builder.
 
-Conditions and values are SQL text; the table is called `target` and the rows `source` in them.
+Conditions and values are SQL text. The table is called `target` in them and the rows `source`,
+unless they have an alias: `table.alias("t").merge(rows.alias("s"), "t.id = s.id")`.
 """
 
 from __future__ import annotations
@@ -9,10 +10,25 @@ import uuid
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from indextables.spark.compat import alias_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
+
+
+TARGET, SOURCE = "target", "source"
+
+
+def named(table: str, alias: str | None) -> str:
+    """A table in a statement, under its alias if it has one."""
+    return table if alias is None else f"{table} AS {quoted(alias)}"
+
+
+def quoted(name: str) -> str:
+    """A name in back quotes."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def delete_text(table: str, condition: str | None) -> str:
@@ -42,6 +58,12 @@ class MergeBuilder:
     source: DataFrame = field(repr=False)
     condition: str
     clauses: tuple[str, ...] = ()
+    target: str = TARGET
+    evolving: bool = False
+
+    def withSchemaEvolution(self) -> MergeBuilder:  # noqa: N802
+        """Let the table take on columns and wider types of the source."""
+        return replace(self, evolving=True)
 
     def whenMatchedUpdate(  # noqa: N802
         self,
@@ -93,8 +115,10 @@ class MergeBuilder:
 
     def text(self, view: str) -> str:
         """The statement, with the source under a name."""
-        head = f"MERGE INTO {self.table} AS target USING {view} AS source ON {self.condition}"
-        return " ".join((head, *self.clauses))
+        verb = "MERGE WITH SCHEMA EVOLUTION INTO" if self.evolving else "MERGE INTO"
+        source = alias_of(self.source) or SOURCE
+        sides = f"{named(self.table, self.target)} USING {view} AS {quoted(source)}"
+        return " ".join((f"{verb} {sides} ON {self.condition}", *self.clauses))
 
     def execute(self) -> None:
         """Run it, as one commit."""

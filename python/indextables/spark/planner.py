@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import IO, Any, TypeAlias
 
 from indextables import __version__
-from indextables.errors import IndexTablesError, error
+from indextables.errors import CODES, IndexTablesError, describe, error
 from indextables.spark.request import Request
 
 # raised together with `Protocol` of jvm/src/Rpc.scala when a document changes its meaning
@@ -28,6 +28,7 @@ Operation: TypeAlias = Callable[[Request], dict[str, Any] | Answer]
 _PLACES = {
     "ping": "planner:ping",
     "echo": "planner:echo",
+    "describe_error": "planner:describe_error",
     "listen": "lines:listen",
     "load": "tables:load",
     "require": "tables:require",
@@ -39,6 +40,8 @@ _PLACES = {
     "alter": "tables:alter",
     "finish_alter": "tables:finish_alter",
     "undo_alter": "tables:undo_alter",
+    "evolve": "evolve:evolve",
+    "can_evolve": "evolve:can_evolve",
     "drop": "tables:drop",
     "partitions": "tables:partitions",
     "push": "scan:push",
@@ -81,11 +84,11 @@ def dispatch(operation: str, text: str) -> Answer:
     try:
         answer = _find(operation)(_parse(text))
     except IndexTablesError as failure:
-        return {"error": _describe(failure)}, []
+        return {"error": describe(failure)}, []
     except Exception as failure:  # noqa: BLE001 (a defect of ours must not take the caches with it)
         traceback.print_exc(file=sys.stderr)
         detail = f"`{operation}` failed: {type(failure).__name__}: {failure}"
-        return {"error": _describe(error("INTERNAL", detail=detail))}, []
+        return {"error": describe(error("INTERNAL", detail=detail))}, []
     return answer if isinstance(answer, tuple) else (answer, [])
 
 
@@ -95,11 +98,6 @@ def _parse(text: str) -> Request:
     if spoken != PROTOCOL:
         raise error("HOOKS_MISMATCH", jar=spoken, package=PROTOCOL, version=__version__)
     return Request(body)
-
-
-def _describe(failure: IndexTablesError) -> dict[str, str]:
-    one_line = " ".join(failure.message.split())
-    return {"code": failure.code, "message": one_line, "hint": failure.hint}
 
 
 def _find(operation: str) -> Operation:
@@ -114,6 +112,11 @@ def _find(operation: str) -> Operation:
 def ping(_: Request) -> dict[str, Any]:
     """Who answers; also keeps the process alive."""
     return {"pid": os.getpid(), "version": __version__}
+
+
+def describe_error(request: Request) -> dict[str, Any]:
+    """What is known of an error that the hooks raise themselves."""
+    return {"sqlstate": CODES[request.body["code"]].sqlstate}
 
 
 def echo(request: Request) -> Answer:

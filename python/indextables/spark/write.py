@@ -25,7 +25,7 @@ from indextables.spark.filtering import predicates_of
 from indextables.spark.request import Request
 from indextables.spark.tables import properties_of
 from indextables.spark.warm import find_table, log_of
-from indextables.spark.write_task import pickled_writer
+from indextables.spark.write_task import pickled_writer, raise_reported
 from indextables.sql.local import LocalContext
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def begin(request: Request) -> Answer:
 
 def commit(request: Request) -> dict[str, Any] | Answer:
     """Make what the tasks wrote part of the table; maintenance may follow as a command."""
+    raise_reported(request.body["messages"])
     if "command" in request.body:
         return rows.commit(request, _written(request), spec_of(request), _attempt(request))
     reply, written = _commit(request)
@@ -198,7 +199,7 @@ def _written(request: Request) -> list[WrittenSplit]:
     return [
         WrittenSplit(**{**split, "task": task})
         for task, report in enumerate(reports)
-        for split in report["splits"]
+        for split in report.get("splits", ())
     ]
 
 

@@ -67,6 +67,7 @@ impl Raw {
             && column.source.is_none()
             && column.overlong != Some(true)
             && !column.number_as_text
+            && !column.is_converted()
             && !matches!(column.encoding, Encoding::Text | Encoding::Ip);
         if !plain {
             return Raw::arrays(split, segment, column);

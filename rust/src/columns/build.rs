@@ -64,9 +64,22 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 
 impl Builder {
     pub fn new(column: &str, data_type: &DataType, unit: Unit, rows: usize) -> Result<Builder> {
+        Builder::widened(column, data_type, unit, None, rows)
+    }
+
+    /// A builder of values that were written as another type, which tells what nested numbers count.
+    pub fn widened(
+        column: &str,
+        data_type: &DataType,
+        unit: Unit,
+        written: Option<&DataType>,
+        rows: usize,
+    ) -> Result<Builder> {
         use DataType as D;
         let nulls = NullBufferBuilder::new(rows);
-        let inner = |data_type: &D| Builder::new(column, data_type, Unit::Plain, 0);
+        let inner = |data_type: &D, written: Option<&D>| {
+            Builder::widened(column, data_type, unit_of(written), written, 0)
+        };
         Ok(match data_type {
             D::Null => Builder::Null(0),
             D::Boolean => Builder::Bool(BooleanBuilder::with_capacity(rows)),
@@ -92,12 +105,15 @@ impl Builder {
             D::Utf8 => Builder::Text(StringBuilder::with_capacity(rows, rows * 32)),
             D::Binary => Builder::Binary(BinaryBuilder::with_capacity(rows, rows * 16)),
             D::Struct(fields) => Builder::Struct {
-                members: fields.iter().map(|f| inner(f.data_type())).collect::<Result<_>>()?,
+                members: fields
+                    .iter()
+                    .map(|f| inner(f.data_type(), member_of(written, f.name())))
+                    .collect::<Result<_>>()?,
                 fields: fields.clone(),
                 nulls,
             },
             D::List(item) => Builder::List {
-                items: Box::new(inner(item.data_type())?),
+                items: Box::new(inner(item.data_type(), item_of(written))?),
                 item: item.clone(),
                 offsets: vec![0],
                 nulls,
@@ -107,8 +123,8 @@ impl Builder {
                     return Err(unsupported(column, data_type));
                 };
                 Builder::Map(Box::new(MapParts {
-                    keys: inner(pair[0].data_type())?,
-                    values: inner(pair[1].data_type())?,
+                    keys: inner(pair[0].data_type(), entry_of(written, 0))?,
+                    values: inner(pair[1].data_type(), entry_of(written, 1))?,
                     entries: entries.clone(),
                     offsets: vec![0],
                     nulls,
@@ -242,6 +258,32 @@ impl Builder {
             Builder::Map(map) => finish_map(*map)?,
         })
     }
+}
+
+/// What nested numbers count that were written as this type.
+pub fn unit_of(written: Option<&DataType>) -> Unit {
+    if written == Some(&DataType::Date32) { Unit::Days } else { Unit::Plain }
+}
+
+fn member_of<'a>(written: Option<&'a DataType>, name: &str) -> Option<&'a DataType> {
+    match written? {
+        DataType::Struct(fields) => fields.iter().find(|f| f.name() == name).map(|f| f.data_type()),
+        _ => None,
+    }
+}
+
+fn item_of(written: Option<&DataType>) -> Option<&DataType> {
+    match written? {
+        DataType::List(item) => Some(item.data_type()),
+        _ => None,
+    }
+}
+
+/// The type of the keys (0) or values (1) of a map.
+fn entry_of(written: Option<&DataType>, at: usize) -> Option<&DataType> {
+    let DataType::Map(entries, _) = written? else { return None };
+    let DataType::Struct(pair) = entries.data_type() else { return None };
+    pair.get(at).map(|field| field.data_type())
 }
 
 fn unsupported(column: &str, data_type: &DataType) -> EngineError {

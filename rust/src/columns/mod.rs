@@ -298,7 +298,13 @@ impl StoredColumn {
         Ok(StoredColumn {
             field: column.field.field_id(),
             source: column.source.map(|field| field.field_id()),
-            builder: Builder::new(&column.name, target, unit_of(column), rows)?,
+            builder: Builder::widened(
+                &column.name,
+                target,
+                unit_of(column),
+                column.written.as_ref(),
+                rows,
+            )?,
             wrapped: nested && matches!(column.encoding, Encoding::List | Encoding::Map),
         })
     }

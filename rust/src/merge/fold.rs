@@ -15,11 +15,28 @@ pub fn have_one_meaning(left: &OpenInput, right: &OpenInput) -> bool {
     match (&left.sidecar, &right.sidecar) {
         (None, None) => true,
         (Some(left), Some(right)) => {
-            let meaning = |c: &SidecarColumn| (c.name.clone(), c.encoding, c.source.clone());
+            let meaning = |c| (family(c), c.name.as_str(), c.encoding, c.source.as_deref());
             left.columns.iter().map(meaning).eq(right.columns.iter().map(meaning))
         }
         _ => false,
     }
+}
+
+/// The type of a column, as far as its numbers on disk depend on it: a decimal that was widened has
+/// another scale, an integer is the same number.
+fn family(column: &SidecarColumn) -> &str {
+    match column.data_type.as_str() {
+        "Int8" | "Int16" | "Int32" | "Int64" => "Int",
+        "Float32" | "Float64" => "Float",
+        other => other,
+    }
+}
+
+/// The widest type of one family.
+fn widest(parts: &[Part<'_>]) -> String {
+    let bits = |name: &str| name.trim_start_matches(char::is_alphabetic).parse().unwrap_or(0u32);
+    let types = parts.iter().map(|part| part.column.data_type.as_str());
+    types.max_by_key(|name| bits(name)).unwrap_or_default().to_owned()
 }
 
 /// The sidecar and the null rows of the merged index; none when the inputs have none.
@@ -86,7 +103,8 @@ fn fold_column(
     let max =
         fold_bound(encoding, bounded().map(|part| part.column.max.as_ref()), Ordering::Greater);
     let overlong = parts.iter().any(|part| part.column.overlong);
-    Ok(SidecarColumn { overlong, nulls: count, min, max, ..first.clone() })
+    let data_type = widest(parts);
+    Ok(SidecarColumn { overlong, nulls: count, min, max, data_type, ..first.clone() })
 }
 
 fn is_fast(segment: &SegmentReader, name: &str) -> Result<bool> {

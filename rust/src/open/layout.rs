@@ -17,7 +17,9 @@ pub struct Column {
     pub encoding: Encoding,
     /// The type the table gives the column; literals in queries are of this type.
     pub data_type: DataType,
-    /// Digits after the point of the unscaled numbers on disk.
+    /// The type the column had when the split was written, if the split says so.
+    pub written: Option<DataType>,
+    /// Digits after the point of the numbers on disk.
     pub scale: i8,
     /// A number or decimal that an earlier writer wrote as raw text.
     pub number_as_text: bool,
@@ -42,6 +44,7 @@ impl Column {
             field: Field::from_field_id(u32::MAX),
             encoding,
             data_type,
+            written: None,
             scale,
             number_as_text: false,
             fast: false,
@@ -57,6 +60,16 @@ impl Column {
 
     pub fn positions(&self) -> bool {
         self.record == Some(IndexRecordOption::WithFreqsAndPositions)
+    }
+
+    /// Whether numbers on disk are of another kind than the column's type, which was widened since.
+    pub fn is_converted(&self) -> bool {
+        use Encoding as E;
+        match self.data_type {
+            DataType::Float32 | DataType::Float64 => self.encoding == E::I64,
+            DataType::Timestamp(..) => matches!(self.encoding, E::Date | E::DaysI64),
+            _ => false,
+        }
     }
 
     pub fn is_json(&self) -> bool {
@@ -140,8 +153,10 @@ fn describe(
     let encoding = note.map_or_else(|| guess_encoding(kind, declared), |n| n.encoding);
     let data_type =
         declared.cloned().or_else(|| written.clone()).unwrap_or_else(|| natural_type(encoding));
-    let scale = match written.as_ref().or(declared) {
-        Some(DataType::Decimal128(_, scale)) => *scale,
+    let scale = match (encoding, written.as_ref().or(declared)) {
+        (Encoding::DecimalI64 | Encoding::DecimalBytes, Some(DataType::Decimal128(_, scale))) => {
+            *scale
+        }
         _ => 0,
     };
     let (tokenizer, record, fast_values) = text_facts(kind);
@@ -151,6 +166,7 @@ fn describe(
         encoding,
         number_as_text: note.is_none() && encoding == Encoding::String && !is_text(&data_type),
         data_type,
+        written,
         scale,
         fast: kind.is_fast() && fast_values,
         indexed: kind.is_indexed(),
@@ -224,5 +240,19 @@ fn natural_type(encoding: Encoding) -> DataType {
         E::DurationI64 => DataType::Duration(TimeUnit::Microsecond),
         E::Null => DataType::Null,
         E::String | E::Text | E::Json | E::Ip | E::Struct | E::List | E::Map => DataType::Utf8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::datatypes::{Field as ArrowField, Fields};
+
+    #[test]
+    fn nested_types_are_read_back_from_their_names() {
+        let member = Fields::from(vec![ArrowField::new("a b", DataType::Date32, true)]);
+        let nested =
+            DataType::List(ArrowField::new("element", DataType::Struct(member), true).into());
+        assert_eq!(DataType::from_str(&nested.to_string()).ok(), Some(nested));
     }
 }

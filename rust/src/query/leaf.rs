@@ -3,6 +3,7 @@
 use std::ops::Bound as End;
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use serde_json::Value;
 use tantivy::query::{
     AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, FastFieldRangeQuery, Occur, Query, RangeQuery,
@@ -14,10 +15,10 @@ use tantivy::{BitSet, DateTime, Term};
 use super::json::Place;
 use super::literal::{FloatSpan, Kind, Span};
 use super::scan::{FunctionQuery, scan_column, scan_path};
-use super::test::Test;
+use super::test::{Leaf, Test};
 use super::tree::Bound;
 use super::{address, dictionary, tokens};
-use crate::columns::build::{i128_to_sortable, member_type};
+use crate::columns::build::{Unit, i128_to_sortable, member_type, unit_of};
 use crate::error::Result;
 use crate::open::{Column, Split};
 use crate::split::Encoding;
@@ -31,6 +32,7 @@ pub struct Target<'a> {
 }
 
 const NANOS_PER_DAY: i128 = 86_400_000_000_000;
+const MICROS_PER_DAY: i128 = 86_400_000_000;
 /// Up to this many values are looked up one by one.
 const FEW_TERMS: usize = 64;
 /// The same for splits where every lookup is a request.
@@ -87,7 +89,8 @@ impl<'a> Target<'a> {
         if remote && !few {
             return Ok(scan_column(self.split, self.column, Test::Spans(spans), None));
         }
-        if !few && let Some(terms) = self.exact_terms(&spans) {
+        let written: Vec<Span> = spans.iter().map(|span| written_span(self.column, span)).collect();
+        if !few && let Some(terms) = self.exact_terms(&written) {
             return Ok(Box::new(TermSetQuery::new(terms)));
         }
         if !few && !matches!(self.column.encoding, Encoding::String) {
@@ -172,29 +175,21 @@ impl<'a> Target<'a> {
         if self.column.encoding == Encoding::Json {
             return Some(Kind::Text);
         }
-        match Kind::of(&self.column.data_type)? {
-            // on disk the number has the scale it was written with
-            Kind::Decimal(_) if !self.column.number_as_text => {
-                Some(Kind::Decimal(self.column.scale))
-            }
-            kind => Some(kind),
-        }
+        Kind::of(&self.column.data_type)
     }
 
     /// The type of the values at the path; a list is judged by its elements.
-    fn leaf_type(&self) -> Option<arrow::datatypes::DataType> {
-        use arrow::datatypes::DataType;
-        let mut data_type = &self.column.data_type;
+    fn leaf_type(&self) -> Option<DataType> {
         if self.column.encoding == Encoding::Json {
             return None;
         }
-        for part in &self.path {
-            data_type = member_type(data_type, part)?;
-        }
-        while let DataType::List(item) = data_type {
-            data_type = item.data_type();
-        }
-        Some(data_type.clone())
+        leaf_of(&self.column.data_type, &self.path)
+    }
+
+    /// What the numbers at the path count: they are those of the type they were written as.
+    fn leaf_unit(&self) -> Unit {
+        let written = self.column.written.as_ref();
+        unit_of(written.and_then(|written| leaf_of(written, &self.path)).as_ref())
     }
 
     fn leaf_kind(&self, value: &Value) -> Kind {
@@ -202,7 +197,13 @@ impl<'a> Target<'a> {
     }
 
     fn place(&self) -> Option<Place<'_>> {
-        Place::new(self.split, self.column, &self.path, self.leaf_type())
+        let leaf = self.leaf_type();
+        let days_as_times =
+            matches!(leaf, Some(DataType::Timestamp(..))) && self.leaf_unit() == Unit::Days;
+        if days_as_times {
+            return None;
+        }
+        Place::new(self.split, self.column, &self.path, leaf)
     }
 
     fn nested(&self, test: Test) -> Box<dyn Query> {
@@ -211,7 +212,8 @@ impl<'a> Target<'a> {
         if self.column.encoding == Encoding::List {
             path.insert(0, super::ANY_MEMBER.to_owned());
         }
-        scan_path(self.split, self.column, path, self.leaf_type(), test)
+        let leaf = Leaf { declared: self.leaf_type(), unit: self.leaf_unit() };
+        scan_path(self.split, self.column, path, leaf, test)
     }
 
     /// Terms that stand for exactly these values in the inverted index, if there are such.
@@ -280,19 +282,20 @@ impl<'a> Target<'a> {
     }
 
     fn span(&self, span: Span) -> Result<Box<dyn Query>> {
-        if span == Span::Empty {
+        let column = self.column;
+        let written = written_span(column, &span);
+        if written == Span::Empty {
             return Ok(Box::new(EmptyQuery));
         }
-        if let Some(terms) = self.exact_terms(std::slice::from_ref(&span)) {
+        if let Some(terms) = self.exact_terms(std::slice::from_ref(&written)) {
             return Ok(any_of(terms.into_iter().map(term_query).collect()));
         }
-        let column = self.column;
         let scan = |span: Span| scan_column(self.split, column, Test::Spans(vec![span]), None);
-        if column.number_as_text {
-            // compared with the scale of the column's type
+        // texts are compared as numbers; what is in no index and in no column is looked at row by row
+        if column.number_as_text || !(column.indexed || column.fast) {
             return Ok(scan(span));
         }
-        Ok(match (column.encoding, span) {
+        Ok(match (column.encoding, written) {
             (
                 Encoding::I64
                 | Encoding::DecimalI64
@@ -301,6 +304,7 @@ impl<'a> Target<'a> {
                 | Encoding::DurationI64,
                 Span::Whole(low, high),
             ) => self.integers(low, high),
+            (Encoding::Date | Encoding::Timestamp, _) if !column.fast => scan(span),
             (Encoding::Date, Span::Whole(low, high)) => self.dates(low, high, NANOS_PER_DAY),
             (Encoding::Timestamp, Span::Whole(low, high)) => self.dates(low, high, 1000),
             (Encoding::DecimalBytes, Span::Whole(low, high)) => {
@@ -331,7 +335,7 @@ impl<'a> Target<'a> {
                 let test = Test::Spans(vec![Span::Text(low, high)]);
                 scan_column(self.split, column, test, among)
             }
-            (_, span) => scan(span),
+            _ => scan(span),
         })
     }
 
@@ -366,14 +370,79 @@ impl<'a> Target<'a> {
         let (Ok(start), Ok(stop)) = (i64::try_from(start), i64::try_from(stop)) else {
             return Box::new(EmptyQuery);
         };
-        if !self.column.fast {
-            let test = Test::Spans(vec![Span::Whole(low, high)]);
-            return scan_column(self.split, self.column, test, None);
-        }
         let term =
             |nanos| Term::from_field_date(self.column.field, DateTime::from_timestamp_nanos(nanos));
         fast_range(End::Included(term(start)), End::Included(term(stop)))
     }
+}
+
+/// The values of a span as the numbers on disk, where the column's type was widened since.
+fn written_span(column: &Column, span: &Span) -> Span {
+    use Encoding as E;
+    if column.number_as_text {
+        return span.clone();
+    }
+    match (column.encoding, &column.data_type, span) {
+        (
+            E::I64 | E::DecimalI64 | E::DecimalBytes,
+            DataType::Decimal128(_, scale),
+            Span::Whole(low, high),
+        ) => rescaled(*low, *high, i32::from(*scale) - i32::from(column.scale)),
+        (E::Date | E::DaysI64, DataType::Timestamp(..), Span::Whole(low, high)) => {
+            coarser(*low, *high, MICROS_PER_DAY)
+        }
+        (E::I64, DataType::Float32 | DataType::Float64, Span::Float(span)) => whole_floats(span),
+        _ => span.clone(),
+    }
+}
+
+/// A span of unscaled numbers with fewer digits after the point (or with more, below zero).
+fn rescaled(low: i128, high: i128, digits: i32) -> Span {
+    let Some(factor) = 10i128.checked_pow(digits.unsigned_abs()) else {
+        return Span::Whole(low, high);
+    };
+    if digits < 0 {
+        return Span::Whole(low.saturating_mul(factor), high.saturating_mul(factor));
+    }
+    coarser(low, high, factor)
+}
+
+/// The numbers whose multiples by `factor` lie in a span; open ends stay open.
+fn coarser(low: i128, high: i128, factor: i128) -> Span {
+    let least = if low == i128::MIN { low } else { -(-low).div_euclid(factor) };
+    let most = if high == i128::MAX { high } else { high.div_euclid(factor) };
+    if least > most { Span::Empty } else { Span::Whole(least, most) }
+}
+
+/// The whole numbers in a span of floats.
+fn whole_floats(span: &FloatSpan) -> Span {
+    let least = match span.lower {
+        None => i128::MIN,
+        // NaN is above all of them
+        Some((end, _)) if end.is_nan() => return Span::Empty,
+        Some((end, inclusive)) => {
+            (end.ceil() as i128).saturating_add(i128::from(!inclusive && end.fract() == 0.0))
+        }
+    };
+    let most = match span.upper {
+        None => i128::MAX,
+        Some((end, _)) if end.is_nan() => i128::MAX,
+        Some((end, inclusive)) => {
+            (end.floor() as i128).saturating_sub(i128::from(!inclusive && end.fract() == 0.0))
+        }
+    };
+    if least > most { Span::Empty } else { Span::Whole(least, most) }
+}
+
+fn leaf_of(data_type: &DataType, path: &[String]) -> Option<DataType> {
+    let mut data_type = data_type;
+    for part in path {
+        data_type = member_type(data_type, part)?;
+    }
+    while let DataType::List(item) = data_type {
+        data_type = item.data_type();
+    }
+    Some(data_type.clone())
 }
 
 fn text_end<T>(end: Option<(T, bool)>, term: impl Fn(T) -> Term) -> End<Term> {
@@ -431,4 +500,28 @@ fn floats(column: &Column, span: FloatSpan) -> Box<dyn Query> {
         parts.push(range_query(column, End::Unbounded, low_end));
     }
     any_of(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_a_wider_type_are_found_among_the_numbers_on_disk() {
+        assert_eq!(coarser(-250, 250, 100), Span::Whole(-2, 2));
+        assert_eq!(coarser(101, 199, 100), Span::Empty);
+        assert_eq!(coarser(i128::MIN, 99, 100), Span::Whole(i128::MIN, 0));
+        assert_eq!(rescaled(-250, 250, 2), coarser(-250, 250, 100));
+        assert_eq!(rescaled(1, 2, -2), Span::Whole(100, 200));
+    }
+
+    #[test]
+    fn spans_of_floats_hold_the_whole_numbers_in_them() {
+        let span = |lower, upper| whole_floats(&FloatSpan { lower, upper });
+        assert_eq!(span(Some((0.5, true)), Some((3.0, false))), Span::Whole(1, 2));
+        assert_eq!(span(Some((1.0, false)), None), Span::Whole(2, i128::MAX));
+        assert_eq!(span(None, Some((f64::NAN, false))), Span::Whole(i128::MIN, i128::MAX));
+        assert_eq!(span(Some((f64::NAN, true)), None), Span::Empty);
+        assert_eq!(span(Some((0.25, true)), Some((0.75, true))), Span::Empty);
+    }
 }

@@ -9,7 +9,7 @@ use tantivy::query::{
 };
 use tantivy::{BitSet, DocId, Score, SegmentReader, TantivyError};
 
-use super::test::Test;
+use super::test::{Leaf, Test};
 use crate::columns::stored::{Cursor, Stored};
 use crate::columns::{BlockReader, Docs, SegmentColumns};
 use crate::error::{EngineError, Result};
@@ -132,7 +132,7 @@ pub fn scan_path(
     split: &Arc<Split>,
     column: &Column,
     path: Vec<String>,
-    declared: Option<DataType>,
+    leaf: Leaf,
     test: Test,
 ) -> Box<dyn Query> {
     let field = column.field.field_id();
@@ -144,7 +144,7 @@ pub fn scan_path(
         let mut doc = 0;
         blocks.read(&Docs::Range(0..max_doc), |document| {
             if let Some(value) = field_value(document, field)?
-                && holds(value, &path, &test, declared.as_ref())?
+                && holds(value, &path, &test, &leaf)?
             {
                 found.insert(doc);
             }
@@ -170,16 +170,11 @@ pub fn field_value(document: &[u8], field: u32) -> Result<Option<Stored<'_>>> {
     find().ok_or_else(|| EngineError::corrupt("", "a stored document does not parse"))
 }
 
-fn holds(
-    value: Stored<'_>,
-    path: &[String],
-    test: &Test,
-    declared: Option<&DataType>,
-) -> Result<bool> {
+fn holds(value: Stored<'_>, path: &[String], test: &Test, leaf: &Leaf) -> Result<bool> {
     match (value, path) {
         (Stored::Array(items), _) => {
             for item in items {
-                if holds(item, path, test, declared)? {
+                if holds(item, path, test, leaf)? {
                     return Ok(true);
                 }
             }
@@ -187,18 +182,18 @@ fn holds(
         }
         (Stored::Object(mut members), [first, rest @ ..]) if first == super::ANY_MEMBER => {
             match members.next() {
-                Some((_, value)) => holds(value, rest, test, declared),
+                Some((_, value)) => holds(value, rest, test, leaf),
                 None => Ok(false),
             }
         }
         (Stored::Object(mut members), [first, rest @ ..]) => {
             match members.find(|(name, _)| name == first) {
-                Some((_, value)) => holds(value, rest, test, declared),
+                Some((_, value)) => holds(value, rest, test, leaf),
                 None => Ok(false),
             }
         }
         (Stored::Object(_), []) => Ok(matches!(test, Test::Exists)),
         (_, [_, ..]) => Ok(false),
-        (value, []) => test.check_stored(value, declared),
+        (value, []) => test.check_stored(value, leaf),
     }
 }

@@ -21,6 +21,14 @@ pub enum Test {
     Exists,
 }
 
+/// The values at the end of a path into a nested column: their type, if it is declared, and what their
+/// numbers count.
+#[derive(Debug, Clone)]
+pub struct Leaf {
+    pub declared: Option<DataType>,
+    pub unit: Unit,
+}
+
 impl Test {
     /// One answer per row; null rows never match.
     pub fn check(&self, array: &ArrayRef) -> Result<Vec<bool>> {
@@ -39,7 +47,7 @@ impl Test {
     }
 
     /// Whether a stored value passes, read as a value of the given type or of its own.
-    pub fn check_stored(&self, value: Stored<'_>, declared: Option<&DataType>) -> Result<bool> {
+    pub fn check_stored(&self, value: Stored<'_>, leaf: &Leaf) -> Result<bool> {
         let own = match value {
             Stored::Null => return Ok(false),
             Stored::Bool(_) => DataType::Boolean,
@@ -50,7 +58,7 @@ impl Test {
         if matches!(self, Test::Exists) {
             return Ok(true);
         }
-        let mut builder = Builder::new("", declared.unwrap_or(&own), Unit::Plain, 1)?;
+        let mut builder = Builder::new("", leaf.declared.as_ref().unwrap_or(&own), leaf.unit, 1)?;
         builder.push(value);
         let array = builder.finish()?;
         Ok(self.check(&array)?[0])

@@ -107,3 +107,45 @@ def test_splits_end_after_the_rows_that_fill_them_when_the_table_tells(table_pat
     }
     table = indextables.write(chunks, table_path, options=balanced)
     assert sorted(table.files()["numRecords"].to_pylist()) == [50, 100, 100, 100]
+
+
+@pytest.mark.parametrize("layout", ["compatible", "lean"])
+@pytest.mark.parametrize("kind", [pa.int32(), pa.float32(), pa.float64()], ids=str)
+def test_columns_that_are_not_fast_are_compared(table_path, layout, kind):
+    data = pa.table({"id": [1, 2, 3, 4], "n": pa.array([1, 7, 3, None], kind)})
+    options = {"indexing.nonfastfields": "n", "indexing.layout": layout}
+    table = indextables.write(data, table_path, options=options)
+    assert table.scan(["id"], where="n = 7")["id"].to_pylist() == [2]
+    assert table.scan(["id"], where="n > 1")["id"].to_pylist() == [2, 3]
+
+
+@pytest.mark.parametrize("layout", ["compatible", "lean"])
+@pytest.mark.parametrize("fast", [True, False], ids=["fast", "slow"])
+def test_merging_schemas_widens_types(table_path, layout, fast):
+    old = {
+        "i": pa.array([-1, 7], pa.int32()),
+        "c": pa.array([Decimal("1.25"), Decimal("-2.50")], pa.decimal128(5, 2)),
+        "d": pa.array([dt.date(1969, 12, 31), dt.date(2024, 2, 29)]),
+    }
+    new = {
+        "i": pa.array([0.5, 7], pa.float64()),
+        "c": pa.array([Decimal("0.0001"), Decimal("1.25")], pa.decimal128(30, 4)),
+        "d": pa.array([dt.datetime(2024, 2, 29), dt.datetime(2024, 2, 29, 1)], pa.timestamp("us")),  # noqa: DTZ001
+    }
+    options = {"indexing.layout": layout} | ({} if fast else {"indexing.nonfastfields": "i,c,d"})
+    indextables.write(pa.table({"id": [1, 2], **old}), table_path, options=options)
+    merged = pa.table({"id": [3, 4], **new})
+    table = indextables.write(merged, table_path, options={"mergeSchema": "true"})
+    for where, expected in {
+        "i = 7": [2, 4],
+        "i < 0.75": [1, 3],
+        "c = 1.25": [1, 4],
+        "c < 0.0002": [2, 3],
+        "d = '2024-02-29 00:00:00'": [2, 3],
+        "d > '1969-12-31 00:00:00'": [2, 3, 4],
+        "d < '1970-01-01 12:00:00'": [1],
+    }.items():
+        assert sorted(table.scan(["id"], where=where)["id"].to_pylist()) == expected, where
+    read = table.scan(["id", "i", "d"]).sort_by("id").to_pydict()
+    assert read["i"] == [-1.0, 7.0, 0.5, 7.0]
+    assert read["d"][0] == dt.datetime(1969, 12, 31)  # noqa: DTZ001

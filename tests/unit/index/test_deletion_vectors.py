@@ -210,7 +210,7 @@ EMPTY = BitMap().serialize()
 def test_damage_is_named(data, length, cardinality, rule):
     with pytest.raises(CorruptError, match=re.escape(rule)) as caught:
         dv.decode(data, 0, length, cardinality, path="index/index-x-0")
-    assert caught.value.code == "INDEX_FILE_CORRUPT"
+    assert caught.value.code == "FILE_CORRUPT"
     assert "index/index-x-0" in str(caught.value)
 
 

@@ -199,7 +199,7 @@ CASE = call("=", call("CASE_WHEN", SEARCH, text("a")), text("a"))
             "CASE_WHEN",
         ),
         (call("indexquery", col("day"), text("x")), "SEARCH_NOT_PUSHABLE", "partition"),
-        (call("indexquery", col("nope"), text("x")), "SEARCH_UNKNOWN_FIELD", "[id, level, message"),
+        (call("indexquery", col("nope"), text("x")), "QUERY_UNKNOWN_FIELD", "[id, level, message"),
         (
             call("textsearch", col("level"), text("x")),
             "SEARCH_TEXT_ONLY",

@@ -4,7 +4,7 @@ import pytest
 
 from indextables.errors import IndexTablesError
 from indextables.model.types import Array, Atomic, Decimal, Field, Struct
-from indextables.plan.schemas import fit_schema
+from indextables.plan.schemas import check_widened, fit_schema
 
 TABLE = Struct(
     (
@@ -57,6 +57,33 @@ def test_merging_adds_columns_and_members_and_widens_types():
 def test_types_that_lose_values_are_refused_even_when_merging(kind):
     with pytest.raises(IndexTablesError, match="column `id` is integer"):
         fit_schema(data(id=kind), TABLE, merge=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "merged"),
+    [
+        (Atomic("byte"), Atomic("short"), Atomic("short")),
+        (Atomic("integer"), Decimal(12, 2), Decimal(12, 2)),
+        (Atomic("date"), Atomic("timestamp_ntz"), Atomic("timestamp_ntz")),
+        (Decimal(10, 2), Decimal(8, 4), Decimal(12, 4)),
+        (Array(Atomic("float")), Array(Atomic("double")), Array(Atomic("double"))),
+    ],
+)
+def test_merging_takes_the_least_type_that_holds_both(old, new, merged):
+    assert fit_schema(data(a=new), data(a=old), merge=True) == data(a=merged)
+
+
+def test_decimals_without_a_common_type_are_refused():
+    with pytest.raises(IndexTablesError, match="SCHEMA_MISMATCH"):
+        fit_schema(data(a=Decimal(38, 0)), data(a=Decimal(38, 10)), merge=True)
+
+
+def test_keys_and_most_partition_columns_keep_their_types():
+    integer, long, double = (data(p=Atomic(k)) for k in ("integer", "long", "double"))
+    check_widened(integer, long, ["p"], ())
+    for columns, key in (["p"], ()), ([], ("P",)):
+        with pytest.raises(IndexTablesError, match="SCHEMA_TYPE_CHANGE"):
+            check_widened(integer, double, columns, key)
 
 
 def test_names_that_differ_in_case_only_are_refused():
