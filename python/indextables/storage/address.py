@@ -60,7 +60,10 @@ class Address:
 
     @property
     def native(self) -> str:
-        """The address as the engine's store takes it."""
+        """The address as the engine's store takes it, and as a task may open it again."""
+        if self.kind is Kind.AZURE and self.account:
+            authority = f"{self.bucket}@{self.account}.dfs.core.windows.net"
+            return f"abfss://{authority}/{quote(self.prefix)}".rstrip("/")
         if self.kind in _NATIVE_SCHEMES:
             scheme = _NATIVE_SCHEMES[self.kind]
             return f"{scheme}://{self.bucket}/{quote(self.prefix)}".rstrip("/")
