@@ -183,16 +183,15 @@ def plan_ours(path: str) -> dict:
 
 def append_ours(path: str, count: str) -> dict:
     """Append so many files, and write the state that follows."""
-    from indextables.log import open_log
+    from indextables.log import Operation, Transaction, open_log
     from indextables.log.entries import to_adds
-    from indextables.log.operations import append
     from indextables.storage import open_store
 
     log = open_log(open_store(path))
     adds = to_adds(entries(int(count)))
     adds = [type(a)(**{**vars(a), "path": a.path.replace("split-", "new-")}) for a in adds]
     start = time.process_time()
-    log.commit(append(log.snapshot(), adds))
+    log.commit(Transaction(Operation.APPEND, log.snapshot().version, tuple(adds)))
     log.checkpoint()
     return {"cpu": time.process_time() - start, "written": log.store.counters.bytes_written}
 

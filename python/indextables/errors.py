@@ -205,6 +205,19 @@ CODES: dict[str, Code] = {
         "there; no file was deleted, PURGE INDEXTABLE removes what is not needed",
         "08007",
     ),
+    "COMPANION_COLUMN": Code(
+        UnsupportedError,
+        "column `{column}` is not in the companion index `{path}`: its values are in the files of "
+        "the source table",
+        "select other columns, count or search; read the rows from the source table",
+        "0A000",
+    ),
+    "COMPANION_READ_ONLY": Code(
+        UnsupportedError,
+        "`{path}` is a companion index, which follows another table and cannot be changed",
+        "change the source table with the program that keeps the companion index",
+        "0A000",
+    ),
     "COMPANION_REQUIRED": Code(
         InvalidError,
         "`{path}` is no companion index",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 import uuid
 
+from tests.log.changes import append
+
 from indextables.config.settings import resolve
 from indextables.log import AddFile, open_log
 from indextables.log.clock import Clock
-from indextables.log.operations import append
 from indextables.model.types import parse_schema
 from indextables.storage import open_store
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 
 import pytest
+from tests.log import changes as change
 from tests.log.tables import HOUR, add, paths
 
 from indextables.log import (
@@ -18,7 +19,6 @@ from indextables.log import (
     codec,
     names,
 )
-from indextables.log import operations as change
 from indextables.log.actions import RemoveFile, UnknownAction
 
 

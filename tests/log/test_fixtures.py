@@ -7,11 +7,11 @@ import shutil
 
 import pyarrow.parquet as pq
 import pytest
+from tests.log.changes import append
 from tests.log.tables import add
 
 from indextables.log import open_log
 from indextables.log.names import state_name, version_file
-from indextables.log.operations import append
 from indextables.storage import open_store
 
 # live files by version, as the history of each table tells; -1: not retained

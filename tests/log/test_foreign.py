@@ -8,12 +8,12 @@ import struct
 import uuid
 
 import pytest
+from tests.log import changes as change
 from tests.log.tables import SetClock, Table, add, paths
 
 from indextables.engine.manifests import encode_manifest
 from indextables.errors import CorruptError, ProtocolError, TableNotFoundError
 from indextables.log import AddFile, Metadata, Protocol, codec, entries, names, open_log
-from indextables.log import operations as change
 from indextables.log.actions import CommitInfo
 from indextables.log.compression import deflate
 from indextables.log.state import ManifestInfo, StateManifest

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.log.changes import append
 from tests.log.tables import SCHEMA, add
 
 from indextables.config.settings import resolve
 from indextables.log import open_log
-from indextables.log.operations import append
 from indextables.storage import open_store
 
 ROOT = Path(__file__).parents[2]

@@ -9,6 +9,7 @@ import random
 import zlib
 
 import pytest
+from tests.log import changes as change
 from tests.log.simulation import (
     Actor,
     Crash,
@@ -31,7 +32,6 @@ from indextables.errors import (
     TableNotFoundError,
 )
 from indextables.log import AddFile, DeletionVector, Log, Operation, Txn, names
-from indextables.log import operations as change
 from indextables.log.entries import to_adds
 from indextables.log.retention import Policy
 

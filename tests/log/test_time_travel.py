@@ -6,11 +6,11 @@ import shutil
 from datetime import UTC, datetime
 
 import pytest
+from tests.log import changes as change
 from tests.log.tables import HOUR, SCHEMA, Table, add, paths
 
 from indextables.errors import InvalidError
 from indextables.log import DeletionVector, Operation, Transaction, names, open_log
-from indextables.log import operations as change
 from indextables.log.history import parse_timestamp
 from indextables.log.retention import LogFiles, Policy, expired
 from indextables.storage import open_store

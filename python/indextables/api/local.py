@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from indextables.commands.after_write import maintain_after_write
+from indextables.config.option import PREFIX
 from indextables.config.settings import resolve
 from indextables.errors import error
 from indextables.expr.aggregation import Aggregation, Function, SortKey
@@ -27,6 +29,7 @@ from indextables.read.scan import Scan, plan_scan, run_scan
 from indextables.read.spec import PSEUDO, SCORE, SNIPPET
 from indextables.read.table import OpenTable
 from indextables.save.table import run_write_table
+from indextables.sql.local import LocalContext
 from indextables.sql.select import parse_function, parse_key, parse_sort_key
 from indextables.sql.where import parse_where
 from indextables.storage import find_location, open_store
@@ -285,5 +288,11 @@ def write(
         raise error("SAVE_MODE", mode=mode, allowed=", ".join(MODES))
     settings = resolve(options or {})
     log = open_log(open_store(find_location(path, settings), settings), settings)
-    run_write_table(log, data, mode, partition_by, options or {}, parse=parse_where)
+    given = options or {}
+    done = run_write_table(log, data, mode, partition_by, given, parse=parse_where)
+    if done is not None:
+        settings = resolve(given, table=done.snapshot.metadata.configuration)
+        written = OpenTable(log, done.snapshot, settings)
+        named = {key if key.startswith(PREFIX) else PREFIX + key: v for key, v in given.items()}
+        maintain_after_write(written, LocalContext(named))
     return open(path, options=options)

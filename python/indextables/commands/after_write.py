@@ -50,8 +50,8 @@ def plan_maintenance(table: OpenTable, context: Context) -> Maintenance | None:
     with _lock:
         _writes[table.path] += 1
         writes = _writes[table.path]
-    every = settings.get(keys.PURGE_AFTER_WRITES)
-    purges = bool(settings.get(keys.PURGE_ON_WRITE) and every and writes % every == 0)
+    every = settings.get(keys.PURGE_AFTER_WRITES) or 1
+    purges = settings.get(keys.PURGE_ON_WRITE) and writes % every == 0
     merges = settings.get(keys.MERGE_ON_WRITE) and _is_worth_merging(table) and _begin_merge(table)
     if not merges and not purges:
         return None

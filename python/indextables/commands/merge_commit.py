@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 from indextables.config import log as keys
 from indextables.errors import ConflictError, StorageError
 from indextables.log import AddFile, SkipFile, entries, operations
+from indextables.log.conflicts import conflict
 from indextables.log.operations import touched
+from indextables.log.transaction import Operation, Transaction
 from indextables.plan.merge import fold_statistics
 from indextables.plan.orphans import HOUR_MS
 from indextables.save.splits import features_of
@@ -20,11 +22,11 @@ from indextables.save.splits import features_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from indextables.log import Snapshot, Transaction
+    from indextables.log import Snapshot
+    from indextables.log.actions import Action
     from indextables.read.table import OpenTable
 
 _log = logging.getLogger("indextables.merge")
-_ATTEMPTS = 5
 _FEWEST = 2
 
 
@@ -59,45 +61,41 @@ def commit_batch(
     The answer holds counts, problems, and the splits a later pass should not try again.
     """
     useful = [group for group in groups if _is_useful(group, before)]
-    kept, read = useful, before
-    skips = _skips(table, before, groups)
-    for _ in range(_ATTEMPTS):
+    kept, skips = useful, _skips(table, before, groups)
+    # what was joined in which order: a delete that comes later finds its rows by it
+    sources: dict[str, list[str]] = {}
+    metrics: dict[str, int] = {}
+
+    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+        nonlocal kept
+        kept = [group for group in useful if _is_valid(group, before, newest)]
         if not kept and not skips:
-            break
+            detail = "the splits were changed while they were merged"
+            raise conflict(Operation.MERGE_SPLITS, None, newest.version, detail)
+        sources.clear()
+        sources.update({group.output: list(group.merged) for group in kept})
+        merged = [path for paths in sources.values() for path in paths]
+        metrics.update(groups=len(kept), sources=len(merged))
+        gone = operations.removals(touched(newest, merged), data_change=False)
+        come = (_merged_file(group, before, table.now_ms()) for group in kept)
+        return (*gone, *come, *skips)
+
+    if useful or skips:
+        transaction = Transaction(
+            Operation.MERGE_SPLITS if useful else Operation.SKIP,
+            read_version,
+            rebuild=rebuild,
+            parameters={"sources": sources} if useful else {},
+            metrics=metrics if useful else {},
+            features=features_of(table.settings) if useful else frozenset(),
+        )
         try:
-            table.log.commit(_transaction(table, read, before, kept, skips))
-        except ConflictError as conflict:
-            _log.info("merge of `%s` redone: %s", table.path, conflict)
-            read = table.log.snapshot()
-            kept = [group for group in kept if _is_valid(group, before, read)]
-        else:
-            break
-    else:
-        kept = []
+            table.log.commit(transaction)
+        except ConflictError as overtaken:
+            _log.info("merge of `%s`: %s", table.path, overtaken)
+            kept = []
     _discard(table, [group for group in groups if group not in kept])
     return _outcome(before, groups, kept, len(useful) - len(kept))
-
-
-def _transaction(
-    table: OpenTable,
-    read: Snapshot,
-    before: Snapshot,
-    kept: Sequence[MergedGroup],
-    skips: Sequence[SkipFile],
-) -> Transaction:
-    """The sources are those that were merged; what is read is where they were found unchanged."""
-    if not kept:
-        return operations.note_skips(read, skips)
-    return operations.merge_splits(
-        read,
-        [path for group in kept for path in group.merged],
-        [_merged_file(group, before, table.now_ms()) for group in kept],
-        skips,
-        # what was joined in which order: a delete that comes later finds its rows by it
-        parameters={"sources": {group.output: list(group.merged) for group in kept}},
-        metrics={"groups": len(kept), "sources": sum(len(group.merged) for group in kept)},
-        features=features_of(table.settings),
-    )
 
 
 def _is_useful(group: MergedGroup, before: Snapshot) -> bool:
@@ -126,6 +124,7 @@ def _merged_file(group: MergedGroup, before: Snapshot, now: int) -> AddFile:
     merges = max(value or 0 for value in sources["numMergeOps"].to_pylist()) + 1
     return AddFile(
         path=group.output,
+        data_change=False,
         partition_values=dict(group.partition_values),
         size=info["size"],
         modification_time=now,

@@ -143,6 +143,7 @@ def run_merge(open_table: Callable[[], OpenTable], request: MergeRequest) -> Ste
         table = open_table()
     except TableNotFoundError as missing:
         return _missing_table(missing)
+    table.log.check_changeable()
     if not table.snapshot.num_files:
         return [_row(table, _metrics("no_action", _Totals(), "Table is empty"))]
     job = start_job(table.path)

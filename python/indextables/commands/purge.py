@@ -85,6 +85,7 @@ def run_purge(
     dry_run: bool = False,
 ) -> list[Row]:
     """Delete orphaned splits and index files, and what of the log has outlived its retention."""
+    table.log.check_changeable()
     started = table.now_ms()
     hours = _retention_hours(table.settings, older_than_hours)
     plan = plan_purge(table, hours, log_hours, started)

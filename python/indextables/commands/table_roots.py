@@ -21,6 +21,7 @@ from indextables.commands.target import Target, open_target
 from indextables.commands.timestamps import moment
 from indextables.errors import error
 from indextables.log import operations
+from indextables.log.protocol import is_companion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from indextables.runtime.steps import Steps
 
 _PREFIX = "indextables.companion.tableRoots."
-_ENABLED = "indextables.companion.enabled"
 _SET_AT = ".timestamp"
 _STATUS = columns("status string")
 _ROOT_NAME = re.compile(r"[a-zA-Z0-9_-]+")
@@ -118,12 +118,14 @@ def _change(table: OpenTable, values: Mapping[str, str | None], name: str) -> No
         return replace(metadata, configuration=kept)
 
     table.log.commit(
-        operations.change_metadata(table.snapshot, change, parameters={"tableRoot": name})
+        operations.change_metadata(
+            table.snapshot, change, parameters={"tableRoot": name}, on_companion=True
+        )
     )
 
 
 def _require_companion(table: OpenTable) -> None:
-    if table.snapshot.metadata.configuration.get(_ENABLED) != "true":
+    if not is_companion(table.snapshot.metadata):
         raise error("COMPANION_REQUIRED", path=table.path)
 
 

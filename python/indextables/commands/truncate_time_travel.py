@@ -34,6 +34,7 @@ def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
 
     A dry run writes nothing, not even the checkpoint.
     """
+    table.log.check_changeable()
     version = table.snapshot.version
     if not dry_run and not _has_whole_state(table, version):
         version = table.log.checkpoint().version

@@ -228,7 +228,7 @@ PURGE_AFTER_WRITES = Option(
     "purgeOnWrite.triggerAfterWrites",
     integer(0),
     0,
-    "Purge after this many writes; 0 never.",
+    "Purge after this many writes of a process; 0 and 1: after every one.",
     _GROUP,
     _ALL,
 )

@@ -99,7 +99,7 @@ class Committer:
             return Committed(earlier, newest)
         if _is_replayed(mine, newest):
             return Committed(newest.version, newest, skipped=True)
-        schema_changed = self._check_since(mine, newest)
+        schema_changed = self._schema_changed(mine, newest)
         commit = self._composed(mine, newest, schema_changed=schema_changed)
         data = self._encode(commit)
         for attempt in range(self._attempts):
@@ -109,14 +109,12 @@ class Committer:
             winners = self._winners(newest)
             if not winners:
                 continue  # the version is still free: the same commit is put there again
-            before, newest = newest, self._reader.advance(newest, winners)
+            newest = self._reader.advance(newest, winners)
             own = next((w for w in winners if w.info and w.info.id == mine.id), None)
             if own is not None:
                 return Committed(own.version, newest)
             sent.version = None
             schema_changed = schema_changed or _change_metadata(winners)
-            if mine.rebuild is None:
-                conflicts.check(mine, partial(getattr, before, "metadata"), winners)
             if _is_replayed(mine, newest):
                 return Committed(newest.version, newest, skipped=True)
             commit = self._composed(mine, newest, schema_changed=schema_changed)
@@ -125,9 +123,10 @@ class Committer:
 
     def _composed(self, mine: Transaction, newest: Snapshot, *, schema_changed: bool) -> Commit:
         commit = compose(mine, newest, self._clock.now_ms())
-        if mine.rebuild is not None and schema_changed:
+        conflicts.check_removes(mine, newest, commit)
+        if schema_changed:
             made_for = self._at(mine.read_version).metadata
-            conflicts.check_rebuilt(mine, made_for, newest.metadata, commit)
+            conflicts.check_fits(mine, made_for, newest.metadata, commit)
         return commit
 
     def _earlier_try(self, mine: Transaction, newest: Snapshot) -> int | None:
@@ -142,23 +141,16 @@ class Committer:
         own = (commit.version for commit in since if commit.info and commit.info.id == mine.id)
         return next(own, None)
 
-    def _check_since(self, mine: Transaction, newest: Snapshot) -> bool:
-        """Check against what was committed since reading; whether that changed metadata."""
+    def _schema_changed(self, mine: Transaction, newest: Snapshot) -> bool:
+        """Whether metadata was committed since reading, as far as anybody can tell."""
         if not 0 <= mine.read_version < newest.version:
             return False
         try:
-            winners = self._reader.commits(mine.read_version + 1, newest.version)
+            return _change_metadata(self._reader.commits(mine.read_version + 1, newest.version))
         except StorageError as cause:
             if cause.code != "FILE_MISSING":
                 raise
-            # the commits in between were cleaned away: only what relies on nothing may go on
-            if mine.rebuild is None and conflicts.relies_on_files(mine):
-                detail = f"the commits after version {mine.read_version} are no longer there"
-                raise conflicts.conflict(mine, None, newest.version, detail) from None
-            winners = [Commit(newest.version, (newest.metadata,))]
-        if mine.rebuild is None:
-            conflicts.check(mine, lambda: self._at(mine.read_version).metadata, winners)
-        return _change_metadata(winners)
+            return True  # the commits in between were cleaned away
 
     def _winners(self, newest: Snapshot) -> list[Commit]:
         """The commits after a snapshot, found by asking for each: a listing may be stale."""

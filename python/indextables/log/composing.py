@@ -28,7 +28,10 @@ def compose(mine: Transaction, newest: Snapshot | None, now_ms: int) -> Commit:
     if newest is None:
         actions, version, floor = mine.actions, 0, 0
     else:
-        protocol.check_writable(newest.protocol, newest.path)
+        if mine.on_companion:
+            protocol.check_writable(newest.protocol, newest.path)
+        else:
+            protocol.check_changeable(newest.protocol, newest.metadata, newest.path)
         actions = mine.actions if mine.rebuild is None else mine.rebuild(newest)
         actions = _with_protocol(mine, newest, _with_registry(newest, actions))
         version, floor = newest.version + 1, newest.timestamp_ms + 1
@@ -43,7 +46,7 @@ def compose(mine: Transaction, newest: Snapshot | None, now_ms: int) -> Commit:
         metrics=mine.metrics,
         engine_info=f"{ENGINE}/{__version__}",
         read_version=mine.read_version if mine.read_version >= 0 else None,
-        is_blind_append=_is_blind(mine, actions),
+        is_blind_append=not any(isinstance(a, RemoveFile) for a in actions),
         user_metadata=mine.user_metadata,
         extra=mine.notes(),
     )
@@ -60,10 +63,6 @@ def _dated(action: Action, timestamp: int) -> Action:
 
 def _rank(action: Action) -> int:
     return _ORDER.index(type(action)) if type(action) in _ORDER else len(_ORDER)
-
-
-def _is_blind(mine: Transaction, actions: tuple[Action, ...]) -> bool:
-    return mine.reads is None and not any(isinstance(a, RemoveFile) for a in actions)
 
 
 def _with_registry(newest: Snapshot, actions: tuple[Action, ...]) -> tuple[Action, ...]:

@@ -1,65 +1,25 @@
-"""When a commit must not follow the commits that came before it: the logical rules.
+"""When a commit must not follow the commits that came before it.
 
-The rules look at what actions do, not at the names of operations, so they hold for every pair; the
-table in docs/spec/PROTOCOL.md spells the pairs out, and is tested.
+A transaction is worked out for the version it will follow, so it sees what others did. Checked for
+all of them alike: that the files it removes are there, and that the files it brings were written
+for columns that the table still has. The table in docs/spec/PROTOCOL.md says what becomes of every
+pair of changes, and is tested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import pyarrow.compute as pc
 
 from indextables.errors import IndexTablesError, error
-from indextables.log.actions import AddFile, Metadata, Protocol, RemoveFile
+from indextables.log import entries
+from indextables.log.actions import AddFile, Metadata, RemoveFile
 from indextables.log.replay import Commit
-from indextables.log.transaction import Transaction
+from indextables.log.snapshot import Snapshot
+from indextables.log.transaction import Operation, Transaction
 
 
-def relies_on_files(mine: Transaction) -> bool:
-    """Whether a transaction depends on files of the table, not only on its schema."""
-    return mine.reads is not None or any(isinstance(a, RemoveFile) for a in mine.actions)
-
-
-def check(mine: Transaction, before: Callable[[], Metadata], winners: Iterable[Commit]) -> None:
-    """Raise a ConflictError if a transaction that stands as it is may not follow the winners.
-
-    `before` gives the metadata the transaction was made for; it is asked only if it changed.
-    """
-    touched = {a.path for a in mine.actions if isinstance(a, RemoveFile)}
-    added = {a.path for a in mine.actions if isinstance(a, AddFile)} - touched
-    for winner in winners:
-        for action in winner.actions:
-            match action:
-                case RemoveFile():
-                    if action.path in touched:
-                        raise _conflict(mine, winner, f"it removed or changed `{action.path}`")
-                    if mine.reads is not None and action.data_change and mine.reads(action):
-                        raise _conflict(mine, winner, f"it removed `{action.path}`, which was read")
-                case AddFile():
-                    if action.path in touched or action.path in added:
-                        raise _conflict(mine, winner, f"it added `{action.path}`")
-                    if mine.reads is not None and action.data_change and mine.reads(action):
-                        raise _conflict(mine, winner, f"it added `{action.path}`")
-                case Metadata():
-                    _check_metadata(mine, winner, before(), action)
-                case Protocol():
-                    if any(isinstance(a, Protocol) for a in mine.actions):
-                        raise _conflict(mine, winner, "both change the protocol")
-
-
-def _check_metadata(mine: Transaction, winner: Commit, before: Metadata, after: Metadata) -> None:
-    if any(isinstance(a, Metadata) for a in mine.actions):
-        raise _conflict(mine, winner, "both change the metadata")
-    adds = any(isinstance(a, AddFile) for a in mine.actions)
-    if adds and before.id != after.id:
-        raise _conflict(mine, winner, "it replaced the table")
-    if adds and before.partition_columns != after.partition_columns:
-        raise _conflict(mine, winner, "it changed the partitioning")
-    if adds and not still_fits(before, after):
-        raise _conflict(mine, winner, "it changed the schema")
-
-
-def check_rebuilt(mine: Transaction, before: Metadata, now: Metadata, built: Commit) -> None:
-    """Raise a ConflictError if files of a rebuilt transaction were written for another schema.
+def check_fits(mine: Transaction, before: Metadata, now: Metadata, built: Commit) -> None:
+    """Raise a ConflictError if files of a transaction were written for another schema.
 
     One that brings its own schema, such as an overwrite that changes it, fits by itself.
     """
@@ -67,8 +27,21 @@ def check_rebuilt(mine: Transaction, before: Metadata, now: Metadata, built: Com
     brings = own.schema_string != now.schema_string
     adds = any(isinstance(a, AddFile) for a in built.actions)
     same = before.partition_columns == now.partition_columns and still_fits(before, now)
-    if adds and not brings and not same:
-        raise conflict(mine, None, built.version - 1, "the schema has changed")
+    if adds and not brings and not (same and before.id == now.id):
+        raise conflict(mine.operation, None, built.version - 1, "the schema has changed")
+
+
+def check_removes(mine: Transaction, newest: Snapshot, built: Commit) -> None:
+    """Raise a ConflictError if a transaction removes a file that is not there any more."""
+    gone = [action.path for action in built.actions if isinstance(action, RemoveFile)]
+    if not gone:
+        return
+    paths = entries.texts(gone)
+    live = pc.is_in(paths, value_set=newest.files()["path"])
+    if not pc.all(live).as_py():
+        first = paths.filter(pc.invert(live))[0].as_py()
+        detail = f"it removed or changed `{first}`"
+        raise conflict(mine.operation, None, newest.version, detail)
 
 
 def still_fits(before: Metadata, after: Metadata) -> bool:
@@ -86,16 +59,13 @@ def still_fits(before: Metadata, after: Metadata) -> bool:
     ) and all(field.nullable for name, field in new.items() if name not in old)
 
 
-def _conflict(mine: Transaction, winner: Commit, detail: str) -> IndexTablesError:
-    name = winner.info.operation if winner.info is not None else None
-    return conflict(mine, name, winner.version, detail)
-
-
-def conflict(mine: Transaction, winner: str | None, version: int, detail: str) -> IndexTablesError:
-    """The error for a transaction that another commit overtook."""
+def conflict(
+    operation: Operation, winner: str | None, version: int, detail: str
+) -> IndexTablesError:
+    """The error for a change that another commit overtook."""
     return error(
         "COMMIT_CONFLICT",
-        operation=str(mine.operation),
+        operation=str(operation),
         winner=winner or "another writer",
         version=version,
         detail=detail,

@@ -12,14 +12,14 @@ from indextables.config import log as keys
 from indextables.config.settings import Settings, resolve
 from indextables.errors import IndexTablesError, StorageError, TableNotFoundError, error
 from indextables.log import compaction, names, protocol
-from indextables.log.actions import Metadata, Protocol
+from indextables.log.actions import Action, Metadata
 from indextables.log.checkpoints import Checkpoint, CheckpointWriter
 from indextables.log.cleaning import Cleaned, clean, is_due
 from indextables.log.clock import Clock
 from indextables.log.committing import Committer
 from indextables.log.history import HistoryEntry, history, version_at
 from indextables.log.manifests import manifest_cache
-from indextables.log.reading import Reader
+from indextables.log.reading import Reader, looking_again
 from indextables.log.retention import Policy
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Committed, Operation, Transaction
@@ -65,13 +65,16 @@ class Log:
                 return held
             return self._past_version(version)
         with self._lock:
-            if self._held is not None and self._cached:
-                if self._is_fresh():
-                    return self._held
-                if self._is_same_table(self._held):
-                    return self._hold(self.reader.refresh(self._held))
-            self._held = None
-            return self._hold(self.reader.load())
+            return looking_again(self._newest)
+
+    def _newest(self) -> Snapshot:
+        if self._held is not None and self._cached:
+            if self._is_fresh():
+                return self._held
+            if self._is_same_table(self._held):
+                return self._hold(self.reader.refresh(self._held))
+        self._held = None
+        return self._hold(self.reader.load())
 
     def _past_version(self, version: int) -> Snapshot:
         """An older version: the calls of one query ask for the same one several times."""
@@ -79,7 +82,7 @@ class Log:
         known = self._past.get(version)
         if mark is not None and known is not None and known[0] == mark:
             return known[1]
-        found = self.reader.load(version)
+        found = looking_again(lambda: self.reader.load(version))
         if mark is not None:
             self._past.put(version, (mark, found))
         return found
@@ -121,6 +124,8 @@ class Log:
 
     def _maintain(self, transaction: Transaction, snapshot: Snapshot) -> None:
         """Checkpoint and clean where it is due; the commit stands, whatever becomes of this."""
+        if transaction.on_companion:
+            return
         settings = self.settings_of(snapshot)
         reason = _reason_to_compact(transaction, settings)
         if reason is None and not _is_due(snapshot, settings):
@@ -147,14 +152,13 @@ class Log:
         already gets a version of its own, because states never change.
         """
         at = snapshot or self.snapshot()
-        protocol.check_writable(at.protocol, at.path)
+        protocol.check_changeable(at.protocol, at.metadata, at.path)
         settings = self.settings_of(at)
-        if settings.get(keys.STATE_FORMAT) == "avro":
-            upgraded = protocol.upgraded(at.protocol)
-            if upgraded != at.protocol:
-                at = self._note(at, (upgraded,))
+        avro = settings.get(keys.STATE_FORMAT) == "avro"
+        if avro and protocol.upgraded(at.protocol) != at.protocol:
+            at = self._note(at)
         if compact is not None and self._stands_uncompact(at, compaction.Limits.of(settings)):
-            at = self._note(at, ())
+            at = self._note(at)
         done = CheckpointWriter(self.reader, settings, self.clock).write(at, compact=compact)
         with self._lock:
             held = self._held
@@ -162,8 +166,14 @@ class Log:
                 self._held = self.reader.load(at.version)
         return done
 
-    def _note(self, at: Snapshot, actions: tuple[Protocol, ...]) -> Snapshot:
-        transaction = Transaction(Operation.CHECKPOINT, at.version, actions)
+    def _note(self, at: Snapshot) -> Snapshot:
+        """A version for a checkpoint alone, with the protocol that its state needs."""
+
+        def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+            needed = protocol.upgraded(newest.protocol)
+            return () if needed == newest.protocol else (needed,)
+
+        transaction = Transaction(Operation.CHECKPOINT, at.version, rebuild=rebuild)
         return self._held_by(self._committer.commit(transaction, at)).snapshot
 
     def _stands_uncompact(self, at: Snapshot, limits: compaction.Limits) -> bool:
@@ -176,8 +186,15 @@ class Log:
 
     def clean(self, policy: Policy | None = None, *, dry_run: bool = False) -> Cleaned:
         """Delete the log files that retention lets go."""
+        if not dry_run:
+            self.check_changeable()
         policy = policy or Policy.of(self.settings_of(self.snapshot()))
         return clean(self.reader, policy, self.clock.now_ms(), dry_run=dry_run)
+
+    def check_changeable(self) -> None:
+        """Refuse what writes or deletes when the table needs a newer writer."""
+        newest = self.snapshot()
+        protocol.check_changeable(newest.protocol, newest.metadata, newest.path)
 
     def history(self, limit: int | None = None) -> Iterator[HistoryEntry]:
         """The versions there are, newest first."""

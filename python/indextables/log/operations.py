@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,47 +12,12 @@ from indextables.log import entries
 from indextables.log.actions import (
     Action,
     AddFile,
-    DeletionVector,
     IndexFile,
     Metadata,
     RemoveFile,
-    SkipFile,
 )
 from indextables.log.snapshot import Snapshot
-from indextables.log.transaction import Operation, Reads, Transaction
-
-
-def append(read: Snapshot, adds: Iterable[AddFile], **facts: Any) -> Transaction:
-    """More files. Relies on the schema only."""
-    return Transaction(Operation.APPEND, read.version, tuple(adds), **facts)
-
-
-def overwrite(
-    read: Snapshot,
-    adds: Iterable[AddFile],
-    metadata: Callable[[Metadata], Metadata] | None = None,
-    **facts: Any,
-) -> Transaction:
-    """These files instead of whatever is there at commit; perhaps with another schema."""
-    new = tuple(adds)
-
-    def rebuild(now: Snapshot) -> tuple[Action, ...]:
-        changed = () if metadata is None else (metadata(now.metadata),)
-        return (*changed, *removals(now.files()), *new)
-
-    return Transaction(Operation.OVERWRITE, read.version, rebuild=rebuild, **facts)
-
-
-def replace_matching(
-    read: Snapshot, adds: Iterable[AddFile], matching: Callable[[Snapshot], pa.Table], **facts: Any
-) -> Transaction:
-    """These files instead of those that match at commit (whole files, such as partitions)."""
-    new = tuple(adds)
-
-    def rebuild(now: Snapshot) -> tuple[Action, ...]:
-        return (*removals(matching(now)), *new)
-
-    return Transaction(Operation.REPLACE_WHERE, read.version, rebuild=rebuild, **facts)
+from indextables.log.transaction import Operation, Transaction
 
 
 def drop_matching(
@@ -64,50 +29,6 @@ def drop_matching(
         return removals(matching(now))
 
     return Transaction(Operation.DROP_PARTITIONS, read.version, rebuild=rebuild, **facts)
-
-
-def change_rows(
-    operation: Operation,
-    read: Snapshot,
-    vectors: Mapping[str, DeletionVector],
-    *,
-    removes: Iterable[str] = (),
-    adds: Iterable[AddFile] = (),
-    reads: Reads | None = None,
-    **facts: Any,
-) -> Transaction:
-    """Rows deleted (new vectors of splits), splits left without rows, rows added.
-
-    Each split named must be as it was read, or the commit is refused. `reads` makes it refuse also
-    when files came or went that matter to it.
-    """
-    gone = tuple(removes)
-    rows = touched(read, [*vectors, *gone])
-    actions: list[Action] = [*removals(rows)]
-    actions += [
-        replace(add, deletion_vector=vectors[add.path], data_change=True)
-        for add in entries.to_adds(rows)
-        if add.path in vectors
-    ]
-    return Transaction(operation, read.version, (*actions, *adds), reads=reads, **facts)
-
-
-def merge_splits(
-    read: Snapshot,
-    sources: Iterable[str],
-    merged: Iterable[AddFile],
-    skips: Iterable[SkipFile] = (),
-    **facts: Any,
-) -> Transaction:
-    """Several splits become fewer with the same rows; those that could not be read are noted."""
-    gone = removals(touched(read, list(sources)), data_change=False)
-    kept = tuple(replace(add, data_change=False) for add in merged)
-    return Transaction(Operation.MERGE_SPLITS, read.version, (*gone, *kept, *skips), **facts)
-
-
-def note_skips(read: Snapshot, skips: Iterable[SkipFile], **facts: Any) -> Transaction:
-    """Splits to leave alone for a while."""
-    return Transaction(Operation.SKIP, read.version, tuple(skips), **facts)
 
 
 def change_metadata(

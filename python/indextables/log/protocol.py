@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from indextables.errors import error
-from indextables.log.actions import Protocol
+from indextables.log.actions import Metadata, Protocol
 from indextables.log.state import StateManifest
 
 # what a table needs from its first use of one of our additions on
 VERSION_WITH_FEATURES = 5
 CURRENT_VERSION = 4
+COMPANION_ENABLED = "indextables.companion.enabled"
 DELETION_VECTORS = "deletionVectors"
 PRIMARY_KEY = "primaryKey"
 LEAN_SPLITS = "leanSplits"
@@ -52,6 +53,18 @@ def check_writable(protocol: Protocol, path: str) -> None:
     """Refuse a table that needs a newer writer, naming what it needs."""
     check_readable(protocol, path)
     _check(path, "writer", protocol.min_writer_version, protocol.writer_features, WRITER_FEATURES)
+
+
+def check_changeable(protocol: Protocol, metadata: Metadata, path: str) -> None:
+    """Refuse to change a table that needs a newer writer, or that follows another table."""
+    check_writable(protocol, path)
+    if is_companion(metadata):
+        raise error("COMPANION_READ_ONLY", path=path)
+
+
+def is_companion(metadata: Metadata) -> bool:
+    """Whether a table only indexes the rows of another one."""
+    return metadata.configuration.get(COMPANION_ENABLED, "").lower() == "true"
 
 
 def _check(

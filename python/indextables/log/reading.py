@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -26,6 +27,22 @@ from indextables.storage import Store
 
 _log = logging.getLogger("indextables.log")
 _REFRESH_LIMIT = 100  # versions replayed onto a held snapshot before starting from a newer base
+
+
+T = TypeVar("T")
+# how often a reader looks again for files that a clean-up took between listing and reading
+_LOOKS = 3
+
+
+def looking_again(read: Callable[[], T]) -> T:
+    """What a read finds; when a clean-up takes a file from under it, it looks again."""
+    for _ in range(_LOOKS - 1):
+        try:
+            return read()
+        except StorageError as cause:
+            if cause.code != "FILE_MISSING":
+                raise
+    return read()
 
 
 class Reader:
@@ -244,6 +261,7 @@ class Reader:
             change,
             base,
             checkpoint,
+            partial(self.load, last.version),
         )
 
     def newest_state(self, version: int) -> int | None:

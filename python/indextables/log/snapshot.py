@@ -11,6 +11,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indextables.errors import StorageError
 from indextables.log import entries, registry
 from indextables.log.actions import IndexFile, Metadata, Protocol, SkipFile
 from indextables.log.replay import Change
@@ -44,6 +45,8 @@ class Snapshot:
     base: Base | None = field(default=None, repr=False)
     # the version of the state or JSON checkpoint this view was replayed from, -1 without one
     checkpoint_version: int = field(default=-1, compare=False)
+    # reads the same version anew, after a clean-up took what it was going to be read from
+    reread: Callable[[], Snapshot] | None = field(default=None, repr=False, compare=False)
     _memo: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -91,11 +94,22 @@ class Snapshot:
         `keep_manifest` gets the bounds of the partition columns in a manifest, where known.
         """
         if keep_manifest is not None:
-            return self._files(keep_manifest)
+            return self._found(keep_manifest)
         # not a cached_property: until Python 3.12 all instances share the lock of one
         if "files" not in self._memo:
-            self._memo["files"] = self._files(None)
+            self._memo["files"] = self._found(None)
         return self._memo["files"]
+
+    def _found(self, keep: KeepManifest | None) -> pa.Table:
+        try:
+            return self._files(keep)
+        except StorageError as cause:
+            if cause.code != "FILE_MISSING" or self.reread is None:
+                raise
+            fresh = self.reread()
+            if fresh.base_version == self.base_version:
+                raise
+            return fresh.files(keep)
 
     def _files(self, keep: KeepManifest | None) -> pa.Table:
         adds = self.change.adds

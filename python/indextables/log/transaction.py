@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from indextables.log.actions import Action, AddFile, RemoveFile, Txn
+from indextables.log.actions import Action, Txn
 from indextables.log.snapshot import Snapshot
 
 
@@ -34,24 +34,21 @@ class Operation(StrEnum):
 
 
 Rebuild: TypeAlias = Callable[[Snapshot], tuple[Action, ...]]
-Reads: TypeAlias = Callable[[AddFile | RemoveFile], bool]
 
 
 @dataclass(frozen=True)
 class Transaction:
-    """Actions against a version that was read.
+    """A change of a table, made against a version that was read.
 
-    `rebuild` makes the actions anew from the newest snapshot, for operations that are defined by
-    what is there when they commit (overwrite, drop partitions, metadata changes). Without it,
-    `actions` stand as they are, and are refused when what they rely on has changed: the files they
-    remove or replace, the schema, and the files for which `reads` says that they matter.
+    `rebuild` works out the actions for the snapshot they will follow, again for every snapshot
+    that another writer makes the newest. It raises a ConflictError when what it relies on is gone.
+    `actions` are for changes that rely on nothing.
     """
 
     operation: Operation
     read_version: int
     actions: tuple[Action, ...] = ()
     rebuild: Rebuild | None = None
-    reads: Reads | None = None
     features: frozenset[str] = frozenset()
     txn: Txn | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -60,6 +57,8 @@ class Transaction:
     # more members of commitInfo, for readers that know them; asked for after `rebuild`
     notes: Callable[[], Mapping[str, Any]] = dict
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    # a change of what a companion index says of its source, the one there is
+    on_companion: bool = False
     # an earlier try of the same id may have written a version after this one
     tried_after: int | None = None
 

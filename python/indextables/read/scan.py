@@ -18,6 +18,7 @@ from indextables.config import read as keys
 from indextables.errors import error
 from indextables.expr.binding import bind, conjunction
 from indextables.expr.evaluate import evaluate
+from indextables.log.protocol import is_companion
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.finals import CompletePlan, finish, plan_complete
 from indextables.plan.partials import partials_from_log
@@ -181,6 +182,8 @@ def _plan(
     files: pa.Table | None,
     aggregate: AggregatePlan | None = None,
 ) -> ScanPlan:
+    if aggregate is None:
+        _check_columns(table, request.output.names)
     filters = plan_predicates(table, request.predicates, request.time_zone)
     kept, counters = _prune(table, filters, request.runtime, files)
     queries, query_of = split_queries(filters, kept, table.columns)
@@ -200,6 +203,16 @@ def _plan(
         limit=request.limit if cuts else None,
         order=order,
     )
+
+
+def _check_columns(table: OpenTable, names: Sequence[str]) -> None:
+    """Refuse columns that a companion index does not hold: their values are elsewhere."""
+    if not is_companion(table.snapshot.metadata):
+        return
+    for name in names:
+        column = table.columns.get(name)
+        if column is not None and not column.partition and not column.readable:
+            raise error("COMPANION_COLUMN", column=name, path=table.path)
 
 
 def _prune(

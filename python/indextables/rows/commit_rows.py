@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.log import Committed, Log, Snapshot
     from indextables.log.actions import Action
-    from indextables.log.transaction import Attempt, Rebuild
+    from indextables.log.transaction import Attempt
     from indextables.save.splits import WriteSpec, WrittenSplit
 
 
@@ -61,7 +61,7 @@ def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings
         moved = rebase_rows(log, table, newest, change.deleted)
         if not moved.known or (moved.lost and change.operation is not Operation.DELETE):
             detail = "rows of this statement were changed"
-            raise conflict(_transaction, None, newest.version, detail)
+            raise conflict(change.operation, None, newest.version, detail)
         if rows is not None:
             done = upsert(rows, newest.files(), newest.hash_indexes, moved.rows)
             noted.update(note_updates(log, joined([change.updated, done.updated]), settings))
@@ -70,10 +70,10 @@ def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings
         gone = without_rows(log, newest.files(), moved.rows, settings)
         return (*gone, *(split.to_add() for split in change.splits))
 
-    _transaction = Transaction(
+    transaction = Transaction(
         change.operation,
         table.version,
-        rebuild=once_per_version(rebuild),
+        rebuild=rebuild,
         notes=lambda: noted,
         features=_features(change),
         metrics={
@@ -83,7 +83,7 @@ def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings
         **({} if change.attempt is None else change.attempt.named()),
     )
     with discarded_if_refused(log.store, change.splits):
-        done = log.commit(_transaction)
+        done = log.commit(transaction)
     discard_staged(log.store, change.splits)
     return done
 
@@ -102,19 +102,3 @@ def note_updates(
     """What the change feed needs to pair old and new states of rows."""
     vectors = put_vectors(log, {path: rows for path, rows in updated.items() if rows}, settings)
     return {UPDATED_ROWS: {path: asdict(v) for path, v in vectors.items()}}
-
-
-def once_per_version(rebuild: Rebuild) -> Rebuild:
-    """The same actions for the same version.
-
-    A commit whose answer was lost is put again: whichever of the two arrives must say the same.
-    """
-    made: dict[int, tuple[Action, ...]] = {}
-
-    def remembered(newest: Snapshot) -> tuple[Action, ...]:
-        if newest.version not in made:
-            made.clear()
-            made[newest.version] = rebuild(newest)
-        return made[newest.version]
-
-    return remembered

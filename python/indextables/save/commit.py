@@ -10,18 +10,20 @@ import pyarrow.compute as pc
 from indextables.config import rows
 from indextables.config import write as keys
 from indextables.config.settings import resolve
-from indextables.errors import ConflictError, error
+from indextables.errors import TableExistsError, error
 from indextables.log.actions import IndexFile, Metadata, RemoveFile, Txn
+from indextables.log.conflicts import conflict
 from indextables.log.protocol import PRIMARY_KEY
 from indextables.log.snapshot import without_paths
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Struct, render_schema
 from indextables.plan.dropped import check_not_dropped, without_dropped
 from indextables.plan.fields import remember_fields, remember_layout
+from indextables.plan.keys import check_same_key
 from indextables.plan.partitions import map_column
 from indextables.plan.schemas import check_duplicates, check_widened, fit_schema
 from indextables.rows.change_rows import without_rows
-from indextables.rows.commit_rows import note_updates, once_per_version
+from indextables.rows.commit_rows import note_updates
 from indextables.rows.key_rows import KeyRows
 from indextables.rows.upsert import upsert
 from indextables.save.create import new_configuration
@@ -44,9 +46,6 @@ if TYPE_CHECKING:
     from indextables.log.actions import Action
     from indextables.log.transaction import Attempt
     from indextables.save.condition import Condition
-
-# how often an overwrite by condition looks again when others commit in between
-_ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
@@ -145,6 +144,8 @@ class Save:
     keyed: WriteSpec | None = None
     # which commit this is, for a door that may have to try it again
     attempt: Attempt | None = None
+    # refuse a table that another writer has made meanwhile
+    only_new: bool = False
 
 
 def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
@@ -162,8 +163,7 @@ def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
 def _commit(log: Log, save: Save, table: Snapshot | None) -> Committed:
     features = _features(save)
     if table is None:
-        configuration = new_configuration(save.fields, save.settings, save.configuration)
-        table = log.create(save.schema, save.partition_columns, configuration, features).snapshot
+        table = _create(log, save, features)
     adds = tuple(split.to_add() for split in save.splits)
     rows = sum(split.num_records for split in save.splits)
     common: dict[str, Any] = {
@@ -175,20 +175,41 @@ def _commit(log: Log, save: Save, table: Snapshot | None) -> Committed:
     }
     if save.keyed is not None:
         return _commit_keyed(log, save, save.keyed, table, common)
-    if save.overwrite == "none":
-        actions: tuple[Action, ...] = (*_new_metadata(table, save), *adds)
-        return log.commit(Transaction(Operation.APPEND, table.version, actions, **common))
-
-    condition = save.condition
-    if condition is not None:
-        condition.check_rows(log, table, save.splits)
-        if not condition.whole_splits:
-            return _replace_rows(log, save, condition, table, common)
+    if save.condition is not None:
+        save.condition.check_rows(log, table, save.splits)
 
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
-        return (*_new_metadata(newest, save), *_removes(newest, save), *adds)
+        return (*_new_metadata(newest, save, table), *_gone(log, newest, save), *adds)
 
     return log.commit(Transaction(_operation(save), table.version, rebuild=rebuild, **common))
+
+
+def _create(log: Log, save: Save, features: frozenset[str]) -> Snapshot:
+    """Make the table, or take the one that another writer of the same rows made meanwhile."""
+    configuration = new_configuration(save.fields, save.settings, save.configuration)
+    try:
+        return log.create(save.schema, save.partition_columns, configuration, features).snapshot
+    except TableExistsError:
+        if save.only_new:
+            raise
+    table = log.snapshot()
+    check_same_key(save.settings, table.metadata.configuration)
+    same = table.schema == save.schema and table.partition_columns == save.partition_columns
+    alike = configuration.items() <= table.metadata.configuration.items()
+    if save.overwrite != "all" and not (same and alike):
+        detail = "it created the table, with other columns or settings"
+        raise conflict(_operation(save), None, table.version, detail)
+    return table
+
+
+def _gone(log: Log, newest: Snapshot, save: Save) -> Sequence[Action]:
+    """What a save takes out of the table as it is when it commits."""
+    condition = save.condition
+    if save.overwrite == "none":
+        return ()
+    if condition is None or condition.whole_splits:
+        return _removes(newest, save)
+    return without_rows(log, newest.files(), condition.rows(log, newest), save.settings)
 
 
 def _features(save: Save) -> frozenset[str]:
@@ -197,6 +218,8 @@ def _features(save: Save) -> frozenset[str]:
 
 
 def _operation(save: Save) -> Operation:
+    if save.overwrite == "none":
+        return Operation.APPEND if save.keyed is None else Operation.UPSERT
     return Operation.OVERWRITE if save.condition is None else Operation.REPLACE_WHERE
 
 
@@ -228,55 +251,35 @@ def _commit_keyed(
             for index in newest.hash_indexes
             if not known and index.place not in places
         ]
-        return (*_new_metadata(newest, save), *removes, *made.actions, *forgotten)
+        return (*_new_metadata(newest, save, table), *removes, *made.actions, *forgotten)
 
-    operation = Operation.UPSERT if save.overwrite == "none" else _operation(save)
     return log.commit(
-        Transaction(
-            operation,
-            table.version,
-            rebuild=once_per_version(rebuild),
-            notes=lambda: noted,
-            **common,
-        )
+        Transaction(_operation(save), table.version, rebuild=rebuild, notes=lambda: noted, **common)
     )
 
 
-def _replace_rows(
-    log: Log, save: Save, condition: Condition, table: Snapshot, common: Mapping[str, Any]
-) -> Committed:
-    """Take the rows of a condition out of the table as it is, until nobody comes in between."""
-    adds, now = tuple(split.to_add() for split in save.splits), table
-    for attempt in range(_ATTEMPTS):
-        gone = without_rows(log, now.files(), condition.rows(log, now), save.settings)
-        actions = (*_new_metadata(now, save), *gone, *adds)
-        mine = Transaction(
-            Operation.REPLACE_WHERE, now.version, actions, reads=lambda _: True, **common
-        )
-        try:
-            return log.commit(mine)
-        except ConflictError:
-            now = log.snapshot()
-            same = table.schema == now.schema and table.partition_columns == now.partition_columns
-            if attempt == _ATTEMPTS - 1 or not same:
-                raise
-    raise AssertionError
+def _new_metadata(newest: Snapshot, save: Save, planned: Snapshot) -> tuple[Metadata, ...]:
+    """The table's metadata when the save changes it.
 
-
-def _new_metadata(table: Snapshot, save: Save) -> tuple[Metadata, ...]:
-    """The table's metadata when the save changes it."""
-    before = table.metadata.configuration
+    What others have changed since the save was planned stays, unless both change the columns.
+    """
+    before = newest.metadata.configuration
     # rows of the old layout stay after anything but a full overwrite: then it is for this write
     layout = remember_layout(save.settings) if save.overwrite == "all" else {}
     kept = without_dropped(before) if save.overwrite == "all" else before
-    same = table.schema == save.schema and table.partition_columns == save.partition_columns
-    if same and layout.items() <= before.items():
+    shape = save.schema, save.partition_columns
+    reshapes = (planned.schema, planned.partition_columns) != shape
+    if not reshapes and layout.items() <= before.items():
         return ()
+    if reshapes and save.overwrite != "all" and newest.schema != planned.schema:
+        detail = "it changed the columns, and so does this write"
+        raise conflict(_operation(save), None, newest.version, detail)
+    schema, columns = shape if reshapes else (newest.schema, newest.partition_columns)
     return (
         replace(
-            table.metadata,
-            schema_string=render_schema(save.schema),
-            partition_columns=save.partition_columns,
+            newest.metadata,
+            schema_string=render_schema(schema),
+            partition_columns=columns,
             configuration={**kept, **remember_fields(save.fields), **layout},
         ),
     )

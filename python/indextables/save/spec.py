@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from indextables.log.protocol import check_changeable
 from indextables.model.types import render_schema
 from indextables.plan.fields import plan_fields
 from indextables.plan.keys import check_same_key, plan_key
@@ -28,6 +29,7 @@ def spec_of_write(
     """The spec of a write after which the table has this schema and partitioning."""
     configuration = {} if table is None else table.metadata.configuration
     if table is not None:
+        check_changeable(table.protocol, table.metadata, table.path)
         check_same_key(settings, configuration)
     url, options = log.store.native()
     # an overwrite of everything gives keys to buckets anew

@@ -61,7 +61,16 @@ def run_write_table(
     splits = write_batches(spec, sorted_by_partition(spec, rows.to_batches()))
     keyed = spec if spec.key is not None else None
     save = Save(
-        overwrite, plan.schema, columns, spec.fields, splits, settings, {}, condition, keyed=keyed
+        overwrite,
+        plan.schema,
+        columns,
+        spec.fields,
+        splits,
+        settings,
+        {},
+        condition,
+        keyed=keyed,
+        only_new=mode in ("errorifexists", "ignore"),
     )
     return commit_save(log, save, table)
 

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pyroaring import BitMap
+from tests.log.changes import change_rows
 from tests.unit.commands.conftest import SCHEMA, Door, Made
 
 from indextables.commands.checkpoint import run_checkpoint
@@ -28,7 +29,7 @@ from indextables.commands.restore import run_restore
 from indextables.commands.truncate_time_travel import run_truncate
 from indextables.index.deletion_vectors import write_files
 from indextables.index.vectors import load_deletions
-from indextables.log import DeletionVector, Operation, operations
+from indextables.log import DeletionVector, Operation
 from indextables.log.entries import to_adds
 from indextables.runtime.steps import finish
 
@@ -133,7 +134,7 @@ class Table(RuleBasedStateMachine):
         log.store.put(file.name, file.data)
         where = file.ranges[add.path]
         vector = DeletionVector(file.name, where.offset, where.length, where.cardinality)
-        log.commit(operations.change_rows(Operation.DELETE, read, {add.path: vector}))
+        log.commit(change_rows(Operation.DELETE, read, {add.path: vector}))
         return self.read_split(add.path)[position]
 
     def index_name(self):

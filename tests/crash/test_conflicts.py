@@ -1,0 +1,144 @@
+"""Every pair of verbs: what becomes of a change when another one was faster.
+
+The verbs run as their doors run them; the rival runs when the verb sends its version, so the verb
+has read, planned and written everything. The table is the one in docs/spec/PROTOCOL.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.crash import verbs
+from tests.crash.verbs import VERSION_FILE, Place, change, check_whole, rows
+
+from indextables.errors import ConflictError
+from indextables.log import open_log
+from indextables.save.alter import alter_table
+from indextables.storage import open_store
+from indextables.storage.store import Store
+
+
+def alter(changes: list[dict]) -> Callable[[Place], object]:
+    def run(place: Place) -> None:
+        log = open_log(open_store(place.path))
+        alter_table(log, log.snapshot(), changes)
+
+    return run
+
+
+# rows 0 to 29 of parts 0, 1 and 2; of part 1: 1, 4, 7 ...
+MINE: dict[str, Callable[[Place], object]] = {
+    "append": verbs.VERBS["append"],
+    "overwrite": verbs.VERBS["overwrite"],
+    "replace where": verbs.VERBS["replace rows"],
+    "delete": verbs.VERBS["delete"],
+    "update": verbs.VERBS["update"],
+    "merge into": verbs.VERBS["merge into"],
+    "upsert": verbs.KEYED_VERBS["upsert"],
+    "merge splits": verbs.VERBS["merge splits"],
+    "drop partitions": verbs.VERBS["drop partitions"],
+    "alter": alter([{"set": "note", "value": "1"}]),
+    "restore": verbs.VERBS["restore"],
+    "purge": lambda p: p.sql("PURGE INDEXTABLE '{path}'"),
+}
+WINNERS: dict[str, Callable[[Place], object]] = {
+    "append": lambda p: p.save("append", rows(700, 6, "rival")),
+    "overwrite": lambda p: p.save("overwrite", rows(700, 6, "rival")),
+    "replace where": lambda p: p.save("overwrite", rows(1, 3, "rival"), replaceWhere="id < 4"),
+    "delete": lambda p: change(p, "DELETE", "id < 4"),
+    "delete elsewhere": lambda p: change(p, "DELETE", "id > 26"),
+    "update": lambda p: change(p, "UPDATE", "id < 4", "rival"),
+    "merge splits": verbs.VERBS["merge splits"],
+    "drop partitions": verbs.VERBS["drop partitions"],
+    "alter": alter([{"set": "other", "value": "2"}]),
+    "restore": lambda p: p.sql("RESTORE INDEXTABLES '{path}' TO VERSION AS OF 0"),
+}
+# what becomes of the row's change after the column's: + as if it came after it, = without the rows
+# that are gone, x refused
+TABLE = {
+    "append":          "+ + + + + + + + + +",
+    "overwrite":       "+ + + + + + + + + +",
+    "replace where":   "+ + + + + + + + + +",
+    "delete":          "+ = = = + = + = + x",
+    "update":          "+ x x x + x + x + x",
+    "merge into":      "+ x x x + x + x + x",
+    "upsert":          "+ + + + + + + + + +",
+    "merge splits":    "+ x x x x x x + + x",
+    "drop partitions": "+ + + + + + + + + +",
+    "alter":           "+ + + + + + + + + +",
+    "restore":         "+ + + + + + + + + +",
+    "purge":           "+ + + + + + + + + +",
+}  # fmt: skip
+PAIRS = [(mine, winner) for mine in TABLE for winner in WINNERS]
+
+
+def race(place: Place, mine: str, winner: str) -> bool:
+    """Run a verb whose version another verb takes at the last moment; whether it committed."""
+    whole = Store.put
+    with pytest.MonkeyPatch.context() as patch:
+
+        def put(store: Store, path: str, data: bytes, *, if_absent: bool = False) -> bool:
+            if VERSION_FILE.search(path):
+                patch.undo()
+                WINNERS[winner](place)
+            return whole(store, path, data, if_absent=if_absent)
+
+        patch.setattr(Store, "put", put)
+        try:
+            MINE[mine](place)
+        except ConflictError:
+            return False
+    return True
+
+
+def in_order(mine: str, winner: str, root: str) -> list[verbs.Row]:
+    """The rows when one verb runs after the other."""
+    place = verbs.prepared(mine, root)
+    WINNERS[winner](place)
+    MINE[mine](place)
+    return place.rows()
+
+
+def only(winner: str, mine: str, root: str) -> Place:
+    """The table after the rival alone."""
+    place = verbs.prepared(mine, root)
+    WINNERS[winner](place)
+    return place
+
+
+@pytest.mark.parametrize(("mine", "winner"), PAIRS)
+def test_a_pair_does_what_the_table_says(tmp_path, mine, winner):
+    verdict = TABLE[mine].split()[list(WINNERS).index(winner)]
+    place = verbs.prepared(mine, str(tmp_path))
+    if mine == "purge":
+        WINNERS[winner](place)  # it commits nothing: there is no version to take
+    committed = race(place, mine, winner)
+    found = place.rows()
+    alone = only(winner, mine, str(tmp_path))
+    if mine == "merge splits":
+        # it does not fail when it leaves out what was changed, but commits nothing
+        committed = place.open().version > alone.open().version
+    assert committed == (verdict != "x")
+    if verdict == "x" or mine == "purge":
+        assert found == alone.rows()
+    elif verdict == "+":
+        assert found == in_order(mine, winner, str(tmp_path))
+    else:
+        assert are_gone(found, alone)
+    check_whole(place)
+
+
+def are_gone(found: list[verbs.Row], alone: Place) -> bool:
+    """Rows that were found for a delete and that the rival replaced are other rows, and stay."""
+    old = [row for row in found if row[2].startswith("first") and row[0] < 10]
+    return set(found) <= set(alone.rows()) and not old
+
+
+def test_the_specification_has_the_same_table():
+    text = (Path(__file__).parents[2] / "docs/spec/PROTOCOL.md").read_text()
+    cells = re.findall(r"^\| \*\*(.+?)\*\* \|(.+)\|$", text, re.MULTILINE)
+    written = {name: " ".join(cell.strip() for cell in row.split("|")) for name, row in cells}
+    assert written == TABLE
