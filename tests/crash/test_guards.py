@@ -67,10 +67,9 @@ def test_a_companion_index_is_not_changed(tmp_path, change):
     assert files_of(place) == before
 
 
-def companion(folder) -> Place:
-    """A table that says of itself that it follows another one; its text is not in it."""
+def companion(folder, **options: str) -> Place:
+    """A table that says of itself that it follows another one."""
     place = Place(f"{folder}/companion")
-    options = {"indexing.typemap.text": "text", "indexing.indexonlyfields": "text"}
     place.save("append", rows(0, 15), **options)
     log = open_log(open_store(place.path))
 
@@ -83,7 +82,8 @@ def companion(folder) -> Place:
 
 
 def test_a_companion_index_is_counted_and_searched(tmp_path):
-    table = companion(tmp_path).open()
+    options = {"indexing.typemap.text": "text", "indexing.indexonlyfields": "text"}
+    table = companion(tmp_path, **options).open()
     assert table.num_rows == 15
     assert table.scan(["id"]).num_rows == 15
     assert table.search("first", ["id"], limit=20).num_rows == 15

@@ -83,7 +83,7 @@ def commit_batch(
     if useful or skips:
         transaction = Transaction(
             Operation.MERGE_SPLITS if useful else Operation.SKIP,
-            read_version,
+            before.version,
             rebuild=rebuild,
             parameters={"sources": sources} if useful else {},
             metrics=metrics if useful else {},
