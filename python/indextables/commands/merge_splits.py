@@ -180,12 +180,10 @@ def _merge_all(table: OpenTable, request: MergeRequest, job: MergeJob) -> Steps[
         if not groups:
             break
         totals.generations += 1
-        for batch in _batches(groups, table.settings, job):
-            outcome = yield from _run_batch(table, newest, batch)
-            job.completed_groups += len(batch)
-            job.completed_batches += 1
-            _count(totals, outcome)
-            left_alone.update(outcome["left_alone"])
+        for batches in _batches(groups, table.settings, job):
+            for outcome in (yield from _run_batches(table, newest, batches, job)):
+                _count(totals, outcome)
+                left_alone.update(outcome["left_alone"])
         if request.max_groups is not None:
             break
     if totals.errors and not totals.successful:
@@ -219,27 +217,37 @@ def _plan_pass(
 
 def _batches(
     groups: Sequence[_Planned], settings: Settings, job: MergeJob
-) -> list[Sequence[_Planned]]:
-    """The groups of a pass, as many at a time as are committed together."""
+) -> list[list[Sequence[_Planned]]]:
+    """The groups of a pass: as many as are committed together, so many of these at a time."""
     size = settings.get(keys.MERGE_BATCH_SIZE) or os.cpu_count() or 1
+    at_once = settings.get(keys.MERGE_MAX_BATCHES)
     batches = [groups[start : start + size] for start in range(0, len(groups), size)]
     job.total_groups += len(groups)
     job.total_batches += len(batches)
-    return batches
+    return [batches[start : start + at_once] for start in range(0, len(batches), at_once)]
 
 
-def _run_batch(
-    table: OpenTable, read: Snapshot, batch: Sequence[_Planned]
-) -> Steps[dict[str, Any]]:
-    payloads = [_payload(table, planned, read) for planned in batch]
-    results = yield from run_tasks("merge", payloads)
-    merged = [
-        MergedGroup(
-            dict(planned.group.partition_values), planned.group.paths, planned.output, result
-        )
-        for planned, result in zip(batch, results, strict=True)
-    ]
-    return commit_batch(table, read, merged)
+def _run_batches(
+    table: OpenTable, read: Snapshot, batches: Sequence[Sequence[_Planned]], job: MergeJob
+) -> Steps[list[dict[str, Any]]]:
+    """Merge the groups of several batches at the same time, then commit batch by batch."""
+    payloads = [_payload(table, planned, read) for batch in batches for planned in batch]
+    results = iter((yield from run_tasks("merge", payloads)))
+    outcomes = []
+    for batch in batches:
+        merged = [
+            MergedGroup(
+                dict(planned.group.partition_values),
+                planned.group.paths,
+                planned.output,
+                next(results),
+            )
+            for planned in batch
+        ]
+        outcomes.append(commit_batch(table, read, merged))
+        job.completed_groups += len(batch)
+        job.completed_batches += 1
+    return outcomes
 
 
 def _input(table: OpenTable, add: AddFile) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from indextables.config.option import (
     TEXT,
     Option,
     Scope,
-    Status,
     automatic,
     integer,
     number,
@@ -39,9 +38,8 @@ MERGE_MAX_BATCHES = Option(
     "merge.maxConcurrentBatches",
     integer(1),
     2,
-    "Batches merged at the same time.",
+    "Batches merged at the same time; each is committed on its own.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 MERGE_MAX_PASSES = Option(
     "merge.maxPasses",

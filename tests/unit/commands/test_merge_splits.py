@@ -6,6 +6,7 @@ import pytest
 
 from indextables.commands.merge_jobs import run_describe_merge_jobs
 from indextables.commands.merge_splits import MergeRequest, run_merge
+from indextables.config.option import PREFIX
 from indextables.errors import IndexTablesError, StorageError, error
 from indextables.log.actions import DeletionVector, RemoveFile
 from indextables.runtime.steps import finish
@@ -61,6 +62,25 @@ def test_small_splits_become_one_per_partition(table):
     assert (dict(first["minValues"]), dict(first["maxValues"])) == ({"id": "2"}, {"id": "10"})
     assert (first["numMergeOps"], first["numRecords"], first["dataChange"]) == (1, 10, False)
     assert run_describe_merge_jobs()[-1]["status"] == "COMPLETED"
+
+
+@pytest.mark.parametrize(("at_once", "jobs"), [("1", [1, 1, 1]), ("2", [2, 1]), ("9", [3])])
+def test_batches_are_merged_at_the_same_time_and_committed_one_by_one(table, at_once, jobs):
+    table.door.session |= {
+        f"{PREFIX}merge.batchSize": "1",
+        f"{PREFIX}merge.maxConcurrentBatches": at_once,
+    }
+    table.commit(*(table.put(f"{n}{hour}", hour=hour) for n in "ab" for hour in "123"))
+    asked = []
+    tasks = table.door.tasks
+    table.door.tasks = lambda kind, payloads, places=(): (
+        asked.append(len(payloads)) or tasks(kind, payloads)
+    )
+    metrics = _merge(table)["metrics"]
+    assert metrics["message"] == "batches: 3, successful: 3, failed: 0, merge_generations: 1"
+    assert asked == jobs
+    assert table.log.snapshot().version == 4
+    assert len(table.paths()) == 3
 
 
 def test_nothing_to_do_is_said(table):
