@@ -1,6 +1,7 @@
 package org.apache.spark.sql.indextables
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.node.ObjectNode
@@ -18,9 +19,12 @@ object Altering {
 
   /** Change a table that another catalog names; that catalog's copy of the schema and properties follows. */
   def alter(table: IndexTable, catalog: TableCatalog, name: Identifier, changes: Seq[TableChange]): Unit = {
-    val copied = copy(table, changes)
-    alter(table.request(), (catalog.name +: name.namespace.toSeq) :+ name.name, changes,
-      () => if (copied.nonEmpty) catalog.alterTable(name, copied: _*))
+    val (columns, properties) = copy(table, changes).partition(_.isInstanceOf[TableChange.ColumnChange])
+    alter(table.request(), (catalog.name +: name.namespace.toSeq) :+ name.name, changes, () => {
+      if (properties.nonEmpty) catalog.alterTable(name, properties: _*)
+      // the log has the columns: a copy that fell behind, by a write to the path, is not a reason to fail
+      if (columns.nonEmpty) Try(catalog.alterTable(name, columns: _*))
+    })
   }
 
   private def alter(request: ObjectNode, name: Seq[String], changes: Seq[TableChange], follow: () => Unit): Unit = {
@@ -30,8 +34,9 @@ object Altering {
     val done = Rpc.call("alter", altered).json
     val version = done.get("version").asLong
     try {
-      fill(request, name, done, version)
+      update(name, done)
       follow()
+      finish(request, name, done, version)
     } catch {
       case NonFatal(e) =>
         Rpc.call("undo_alter", request.deepCopy().put("version", version))
@@ -39,21 +44,27 @@ object Altering {
     }
   }
 
-  /** Rows from before get the values that Python asks for, and then the changes that rely on them are made. */
-  @scala.annotation.tailrec
-  private def fill(request: ObjectNode, name: Seq[String], todo: ObjectNode, after: Long): Unit = {
+  /** Rows from before get the values that Python asks for. */
+  private def update(name: Seq[String], todo: ObjectNode): Unit = {
     val fills = todo.get("fills").elements().asScala.map(_.asText).toSeq
     if (fills.nonEmpty) {
       val table = name.map(part => "`" + part.replace("`", "``") + "`").mkString(".")
       SparkSession.active.sql(s"UPDATE $table SET ${fills.mkString(", ")}")
     }
+  }
+
+  /** Changes that rely on the update; it is repeated while others write in between. */
+  @scala.annotation.tailrec
+  private def finish(request: ObjectNode, name: Seq[String], todo: ObjectNode, after: Long): Unit =
     if (!todo.get("then").isEmpty) {
       val last = request.deepCopy().put("after", after)
       last.set[ObjectNode]("changes", todo.get("then"))
       val again = Rpc.call("finish_alter", last).json.get("again").asLong
-      if (again >= 0) fill(request, name, todo, again)
+      if (again >= 0) {
+        update(name, todo)
+        finish(request, name, todo, again)
+      }
     }
-  }
 
   /** What a catalog keeps: partition columns at the end, and no default values, which it allows few formats. */
   private def copy(table: IndexTable, changes: Seq[TableChange]): Seq[TableChange] = {

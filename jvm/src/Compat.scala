@@ -49,6 +49,13 @@ object Compat {
       .asInstanceOf[DataSourceV2Relation]
   }
 
+  /** A copy with one argument exchanged, whatever number of arguments this Spark's class has. */
+  def replaceArgument(plan: LogicalPlan, from: AnyRef, to: AnyRef): LogicalPlan =
+    plan.makeCopy(plan.productIterator.map { a =>
+      val argument = a.asInstanceOf[AnyRef]
+      if (argument eq from) to else argument
+    }.toArray)
+
   /** `AppendData.byName` and its siblings gain arguments with defaults between versions. */
   def byName(companion: AnyRef, arguments: AnyRef*): LogicalPlan = {
     val method = companion.getClass.getMethods.filter(_.getName == "byName").maxBy(_.getParameterCount)

@@ -31,8 +31,8 @@ object ChangeByName extends Rule[LogicalPlan] {
     case r: ReplaceTable if isOurs(r.tableSpec.provider) => named(r, rows = false, replaces = true)
     case r: ReplaceTableAsSelect if isOurs(r.tableSpec.provider) => named(r, rows = true, replaces = true)
     case a: AlterTableCommand => a.mapChildren {
-      case r @ ResolvedTable(_: PathCatalog | _: NamedTables, _, _, _) => r
-      case r @ ResolvedTable(catalog, _, _: IndexTable, _) => r.copy(catalog = new NamedTables(catalog))
+      case r: ResolvedTable if r.table.isInstanceOf[IndexTable] && !isWrapped(r.catalog) =>
+        Compat.replaceArgument(r, r.catalog, new NamedTables(r.catalog))
       case other => other
     }
     // by their names: these classes came after Spark 4.0
@@ -42,7 +42,7 @@ object ChangeByName extends Rule[LogicalPlan] {
         val wrapped = r.catalog.collect {
           case catalog: TableCatalog if !isWrapped(catalog) => new NamedTables(catalog)
         }
-        if (wrapped.isEmpty) r else UseV2.replaceArgument(r, r.catalog, wrapped)
+        if (wrapped.isEmpty) r else Compat.replaceArgument(r, r.catalog, wrapped)
     })
   }
 
@@ -50,8 +50,11 @@ object ChangeByName extends Rule[LogicalPlan] {
     catalog.isInstanceOf[PathCatalog] || catalog.isInstanceOf[NamedTables]
 
   private def named(plan: LogicalPlan, rows: Boolean, replaces: Boolean): LogicalPlan = plan.mapChildren {
-    case r @ ResolvedIdentifier(_: PathCatalog | _: NamedTables, _) => r
-    case r @ ResolvedIdentifier(catalog: TableCatalog, _) => r.copy(catalog = new NamedTables(catalog, rows, replaces))
+    case r: ResolvedIdentifier => r.catalog match {
+      case catalog: TableCatalog if !isWrapped(catalog) =>
+        Compat.replaceArgument(r, catalog, new NamedTables(catalog, rows, replaces))
+      case _ => r
+    }
     case other => other
   }
 

@@ -71,7 +71,7 @@ object UseV2 extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case IsMarked(relation) => relation
     case insert: InsertIntoStatement => insert.table match {
-      case IsMarked(relation) => replaceArgument(insert, insert.table, relation)
+      case IsMarked(relation) => Compat.replaceArgument(insert, insert.table, relation)
       case _ => insert
     }
   }
@@ -84,17 +84,10 @@ object UseV2 extends Rule[LogicalPlan] {
           val table = new Provider().getTable(marker.schema, Array.empty, properties)
           val relation = Compat.relation(table, new CaseInsensitiveStringMap(properties))
           val output = relation.output.map(a => l.output.find(_.name == a.name).getOrElse(a))
-          Some(replaceArgument(relation, relation.output, output))
+          Some(Compat.replaceArgument(relation, relation.output, output))
         case _ => None
       }
       case _ => None
     }
   }
-
-  /** A copy with one argument exchanged, whatever number of arguments this Spark's class has. */
-  def replaceArgument(plan: LogicalPlan, from: AnyRef, to: AnyRef): LogicalPlan =
-    plan.makeCopy(plan.productIterator.map { a =>
-      val argument = a.asInstanceOf[AnyRef]
-      if (argument eq from) to else argument
-    }.toArray)
 }

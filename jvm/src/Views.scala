@@ -8,11 +8,18 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 /**
  * A temporary view of a table, as `createOrReplaceTempView` makes it, shows the table's metadata columns
  * too. Spark's own node hides them, and must stay in the plan: from it Spark learns the names of the
- * temporary views that a new view refers to. So this node stands above it, only while names are resolved.
+ * temporary views that a new view refers to. So this node stands above it and its aliases, through which
+ * metadata columns do not pass everywhere, and only while names are resolved.
  */
 case class OpenView(child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
-  override def metadataOutput: Seq[Attribute] = OpenView.table(child).toSeq.flatMap(_.metadataOutput)
+  override def metadataOutput: Seq[Attribute] = {
+    val qualifier = child match {
+      case SubqueryAlias(name, _) => name.qualifier :+ name.name
+      case _ => Nil
+    }
+    OpenView.table(child).toSeq.flatMap(_.metadataOutput).map(_.withQualifier(qualifier))
+  }
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(child = newChild)
 }
 
@@ -28,11 +35,15 @@ object OpenView {
 
 object OpenViews extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
-    case open: OpenView => open
+    case node @ (_: OpenView | _: SubqueryAlias) => node
     case node if node.children.exists(isOpenable) =>
       node.mapChildren { case child if isOpenable(child) => OpenView(child); case other => other }
   }
-  private def isOpenable(plan: LogicalPlan): Boolean = plan.isInstanceOf[View] && OpenView.table(plan).isDefined
+  private def isOpenable(plan: LogicalPlan): Boolean = plan match {
+    case view: View => OpenView.table(view).isDefined
+    case SubqueryAlias(_, child) => isOpenable(child)
+    case _ => false
+  }
 }
 
 object CloseViews extends Rule[LogicalPlan] {

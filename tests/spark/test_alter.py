@@ -59,6 +59,16 @@ def test_columns_are_shown_as_they_are(spark, table):
     assert text.index("id INT") < text.index("a INT") < text.index("who STRUCT")
 
 
+def test_a_column_that_only_the_log_knows_is_changed_by_name(spark, table):
+    frame = spark.createDataFrame([(3, 1, "x")], "id int, kind int, more string")
+    writer = frame.write.format("indextables").option("mergeSchema", "true").mode("append")
+    writer.save(snapshot(spark, table).path)
+    spark.sql(f"ALTER TABLE {table} ALTER COLUMN more COMMENT 'by path'")
+    assert described(spark, table)["more"] == ("string", "by path")
+    spark.sql(f"ALTER TABLE {table} DROP COLUMN more")
+    assert spark.table(table).columns == ["id", "who", "kind"]
+
+
 def test_nested_columns_are_added(spark, table):
     spark.sql(f"ALTER TABLE {table} ADD COLUMN who.age INT COMMENT 'in years'")
     spark.sql(f"INSERT INTO {table} VALUES (3, named_struct('name', 'c', 'age', 7), 1)")

@@ -101,3 +101,36 @@ def test_streams(spark, table, tmp_path):
     copy()
     copy()
     assert spark.read.format("indextables").load(target).count() == 7
+
+
+def test_names(spark, table_path):
+    for name in ("compat", "compat_like"):
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+    spark.sql(
+        "CREATE TABLE compat (id INT, message STRING, n INT DEFAULT 7) USING indextables "
+        f"LOCATION '{table_path}' TBLPROPERTIES ('primary-key'='id')"
+    )
+    spark.sql("UPDATE compat SET n = 1")
+    # Spark 4.0 does not fill in columns that an INSERT leaves out
+    spark.sql("INSERT INTO compat VALUES (1, 'a fox', DEFAULT), (2, 'a dog', DEFAULT)")
+    spark.sql("ALTER TABLE compat ADD COLUMN state STRING DEFAULT 'new' AFTER id")
+    spark.sql("ALTER TABLE compat RENAME COLUMN n TO amount")
+    assert rows(spark.table("compat")) == [(1, "new", "a fox", 7), (2, "new", "a dog", 7)]
+    spark.sql("CREATE TABLE compat_like LIKE compat")
+    spark.sql("INSERT INTO compat_like SELECT * FROM compat UNION ALL SELECT * FROM compat")
+    assert spark.table("compat_like").count() == 2
+    spark.sql("ANALYZE TABLE compat COMPUTE STATISTICS")
+    spark.sql("CREATE OR REPLACE TABLE compat_like USING indextables AS SELECT 1 AS one")
+    assert rows(spark.table("compat_like")) == [(1,)]
+    with pytest.raises(Exception, match="TABLE_NOT_FOUND"):
+        spark.sql(f"SELECT * FROM indextables.`{table_path}/nothing`").collect()
+    for name in ("compat", "compat_like"):
+        spark.sql(f"DROP TABLE {name}")
+
+
+def test_views(spark, table):
+    spark.sql("CREATE OR REPLACE TEMP VIEW v AS SELECT id, message, _doc AS doc FROM t")
+    assert rows(spark.sql("SELECT DISTINCT id FROM v WHERE message indexquery 'dog'")) == [(2,)]
+    with pytest.raises(Exception, match="INVALID_TEMP_OBJ_REFERENCE"):
+        spark.sql("CREATE VIEW kept AS SELECT * FROM t")
+    spark.catalog.dropTempView("v")

@@ -254,10 +254,14 @@ CREATE TABLE made (id INT, message STRING) USING indextables
   LOCATION '{path}' TBLPROPERTIES ('primary-key' = 'id');
 UPDATE made SET message = 'x';
 SELECT 'rows', count(*) FROM made;
+INSERT INTO made VALUES (1, 'fox'), (2, 'dog');
+CREATE TEMPORARY VIEW a USING indextables OPTIONS (path '{path}');
+CREATE TEMPORARY VIEW v AS SELECT id, message AS m FROM a;
+SELECT 'found', id FROM v WHERE m indexquery 'dog';
 """
 
 
-def test_spark_sql_creates(tmp_path, table_path):
+def test_spark_sql_creates_tables_and_views(tmp_path, table_path):
     script = tmp_path / "script.sql"
     script.write_text(SCRIPT.format(path=table_path))
     conf = [p for k, v in settings(tmp_path).items() for p in ("--conf", f"{k}={v}")]
@@ -266,5 +270,5 @@ def test_spark_sql_creates(tmp_path, table_path):
         command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment()
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "rows\t0" in done.stdout.splitlines()
+    assert {"rows\t0", "found\t2"} <= set(done.stdout.splitlines())
     assert snapshot(table_path).metadata.configuration["primary-key"] == "id"

@@ -44,8 +44,16 @@ def test_metadata_columns_of_a_temporary_view(spark, a):
     )
     assert [row.score > 0 for row in spark.sql("SELECT score FROM v").collect()] == [True, True]
     assert spark.sql("SELECT * FROM a").columns == ["id", "content"]
+    assert rows(spark, "SELECT b.id, b._doc FROM a AS b WHERE id = 1") == [(1, 0)]
     spark.table("a").createOrReplaceTempView("x")
     assert rows(spark, "SELECT id, _doc FROM x WHERE id = 1") == [(1, 0)]
+
+
+def test_a_temporary_view_by_its_options(spark, a, table_path):
+    spark.sql(f"CREATE TEMP VIEW w USING indextables OPTIONS (path '{table_path}')")
+    spark.sql("CREATE TEMP VIEW v AS SELECT * FROM w WHERE id > 1")
+    assert rows(spark, "SELECT id FROM v WHERE content indexquery 'fox'") == [(3,)]
+    assert rows(spark, "SELECT id, _doc FROM w WHERE id = 1") == [(1, 0)]
 
 
 def test_global_temporary_views(spark, a):
