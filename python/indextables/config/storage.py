@@ -104,6 +104,14 @@ CONNECTION_TIMEOUT_MS = Option(
 READ_TIMEOUT_MS = Option(
     "cloud.readTimeout", integer(1), 30_000, "Milliseconds to wait for an answer.", _GROUP
 )
+RETRY_TIMEOUT_MS = Option(
+    "cloud.retryTimeout",
+    integer(1),
+    120_000,
+    "Milliseconds after which a request is not repeated again; with `cloud.readTimeout` it bounds "
+    "how long a store that hangs is waited for.",
+    _GROUP,
+)
 MAX_RETRIES = Option(
     "cloud.maxRetries",
     integer(0),

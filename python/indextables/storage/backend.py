@@ -15,7 +15,6 @@ from indextables.storage.address import Kind
 from indextables.storage.connection import (
     FIRST_PAUSE_MS,
     LONGEST_PAUSE_MS,
-    RETRY_SECONDS,
     Connection,
     reveal,
 )
@@ -68,7 +67,7 @@ def connect(connection: Connection) -> ObjectStore:
                         "max_backoff": timedelta(milliseconds=LONGEST_PAUSE_MS),
                         "base": 2,
                     },
-                    "retry_timeout": timedelta(seconds=RETRY_SECONDS),
+                    "retry_timeout": timedelta(seconds=connection.retry_seconds),
                 },
                 **({"credential_provider": provider} if provider else {}),
             ),

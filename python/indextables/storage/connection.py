@@ -32,7 +32,6 @@ Value = str | Secret
 
 FIRST_PAUSE_MS = 100
 LONGEST_PAUSE_MS = 5_000
-RETRY_SECONDS = 120
 # profiles of batch retrieval: most bytes of a request, gap, ranges from which on, at once
 _PROFILES = {
     "conservative": (4 << 20, 128 << 10, 100, 4),
@@ -51,6 +50,7 @@ class Connection:
     config: Mapping[str, Value] = field(default_factory=dict)
     client: Mapping[str, Value] = field(default_factory=dict)
     retries: int = 0
+    retry_seconds: int = 0
     transfer: Mapping[str, int] = field(default_factory=dict)
     cache: Mapping[str, str | int] = field(default_factory=dict)
     provider: str | None = None
@@ -65,7 +65,7 @@ class Connection:
             "retry_max": self.retries,
             "retry_first_pause_ms": FIRST_PAUSE_MS,
             "retry_longest_pause_ms": LONGEST_PAUSE_MS,
-            "retry_seconds": RETRY_SECONDS,
+            "retry_seconds": self.retry_seconds,
             **self.transfer,
             **self.cache,
         }
@@ -82,6 +82,14 @@ class Connection:
             "properties": reveal(self.properties),
         }
         return json.dumps(spec, sort_keys=True)
+
+    def limits(self) -> str:
+        """How long the store is waited for, by the names of the settings."""
+        return (
+            f"the limits are cloud.connectionTimeout ({self.client.get('connect_timeout')}), "
+            f"cloud.readTimeout ({self.client.get('read_timeout')}), "
+            f"cloud.maxRetries ({self.retries}) and cloud.retryTimeout ({self.retry_seconds}s)"
+        )
 
     def secrets(self) -> Iterator[str]:
         """Every secret in it, for striking them out of messages."""
@@ -107,6 +115,7 @@ def plan_connection(url: str, settings: Settings, environ: Mapping[str, str]) ->
         config,
         _client(address, config, settings),
         settings.get(keys.MAX_RETRIES),
+        -(-settings.get(keys.RETRY_TIMEOUT_MS) // 1000),
         {
             "upload_threshold_bytes": settings.get(keys.MULTIPART_THRESHOLD),
             "upload_part_bytes": settings.get(keys.PART_SIZE),

@@ -32,7 +32,11 @@ def open_store(
         folder = memory_folder(address.prefix)
         return Store(address.url, None, (folder, "{}"), folder=folder)
     return Store(
-        address.url, connect(connection), connection.native(), secrets=connection.secrets()
+        address.url,
+        connect(connection),
+        connection.native(),
+        secrets=connection.secrets(),
+        limits=connection.limits(),
     )
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import obstore
 from obstore.exceptions import (
@@ -29,12 +29,28 @@ from obstore.store import LocalStore, ObjectStore
 from indextables.errors import IndexTablesError, error
 from indextables.storage.counters import Counters
 from indextables.storage.redaction import strike
+from indextables.storage.waiting import hearing, hearing_all
+
+T = TypeVar("T")
 
 # absolute, with a scheme, with empty, `.` or `..` parts, with control characters
 _LEAVING = re.compile(r"^/|^[A-Za-z][A-Za-z0-9+.-]*:/|(^|/)\.{1,2}(/|$)|//|[\x00-\x1f]")
 _LIST_CHUNK = 1000
 # an error of a credentials provider, which comes back through obstore as text
 _OWN = re.compile(r"\[STORAGE_CREDENTIALS\] no credentials for `[^`]*`: (.*?); hint: ")
+# where clouds keep the roles of their machines, which is the last place to look for credentials
+_MACHINE = (
+    "169.254.169.254",
+    "/latest/api/token",
+    "/latest/meta-data",
+    "/metadata/identity/",
+    "/computeMetadata/",
+)
+_NO_CREDENTIALS = (
+    "none were found in a credentials provider, the keys of this package, Hadoop's keys, the "
+    "environment, or the role of this machine"
+)
+_WAITED = re.compile("timed out|timeout|retries|error sending request")
 _REFUSALS = (InvalidPathError, NotSupportedError, PermissionDeniedError, UnauthenticatedError)
 
 # `Store.list` hides the builtin inside the class
@@ -71,6 +87,7 @@ class Store:
         *,
         folder: str | None = None,
         secrets: Iterable[str] = (),
+        limits: str = "",
     ) -> None:
         self.url = url
         self.counters = Counters()
@@ -79,6 +96,7 @@ class Store:
         # a store on this machine: where, as its address may be another name
         self._folder = folder or url
         self._secrets = tuple(secrets)
+        self._limits = limits
 
     def __repr__(self) -> str:
         return f"Store({self.url!r})"
@@ -105,7 +123,8 @@ class Store:
         if backend is None:
             return None
         try:
-            data = obstore.get(backend, check_path(path)).bytes().to_bytes()
+            inside = check_path(path)
+            data = self._wait(lambda: obstore.get(backend, inside).bytes().to_bytes())
         except FileNotFoundError:
             self.counters.add("get")
             return None
@@ -118,8 +137,7 @@ class Store:
         """Several objects at the same time, in order."""
         if len(paths) <= 1:
             return [self.find(path) for path in paths]
-        with ThreadPoolExecutor(min(parallelism, len(paths))) as pool:
-            return list(pool.map(self.find, paths))
+        return hearing_all(self.find, paths, parallelism)
 
     def get_range(self, path: str, start: int, end: int) -> bytes:
         """The bytes from `start` up to, not including, `end`."""
@@ -131,11 +149,10 @@ class Store:
         if backend is None:
             raise error("FILE_MISSING", path=self._full(path))
         try:
-            parts = obstore.get_ranges(
-                backend,
-                check_path(path),
-                starts=[start for start, _ in ranges],
-                ends=[end for _, end in ranges],
+            inside = check_path(path)
+            starts, ends = [start for start, _ in ranges], [end for _, end in ranges]
+            parts = self._wait(
+                lambda: obstore.get_ranges(backend, inside, starts=starts, ends=ends)
             )
         except FileNotFoundError:
             raise error("FILE_MISSING", path=self._full(path)) from None
@@ -149,7 +166,8 @@ class Store:
         """Write an object whole; with `if_absent`, False when there was one already.
 
         Between processes and machines, one of several writers with `if_absent` wins, and nobody
-        ever sees a part of an object.
+        ever sees a part of an object. An interrupt waits for the answer: what happened to a commit
+        must be known before anybody cleans up after it.
         """
         mode: Literal["create", "overwrite"] = "create" if if_absent else "overwrite"
         try:
@@ -169,7 +187,8 @@ class Store:
             return None
         self.counters.add("head")
         try:
-            return _meta(obstore.head(backend, check_path(path)))
+            inside = check_path(path)
+            return _meta(self._wait(lambda: obstore.head(backend, inside)))
         except FileNotFoundError:
             return None
         except (BaseError, OSError) as cause:
@@ -196,9 +215,10 @@ class Store:
         self, backend: ObjectStore, prefix: str, start_after: str | None
     ) -> Iterator[Sequence[ObjectMeta]]:
         prefix = prefix.rstrip("/")
-        for chunk in obstore.list(
-            backend, prefix or None, offset=start_after, chunk_size=_LIST_CHUNK
-        ):
+        chunks = iter(
+            obstore.list(backend, prefix or None, offset=start_after, chunk_size=_LIST_CHUNK)
+        )
+        while (chunk := self._wait(lambda: next(chunks, None))) is not None:
             self.counters.add("list")
             # not every server knows where to begin: what comes before is left out here
             after = start_after or ""
@@ -252,7 +272,8 @@ class Store:
                 return
             self.counters.add("delete")
             try:
-                obstore.delete(backend, check_path(path))
+                inside = check_path(path)
+                self._wait(partial(obstore.delete, backend, inside))
             except FileNotFoundError:
                 continue
             except (BaseError, OSError) as cause:
@@ -263,6 +284,10 @@ class Store:
         if not self.is_remote and isinstance(self._reading(), LocalStore):
             with contextlib.suppress(OSError):
                 os.rmdir(os.path.join(self._folder, check_path(folder)))  # noqa: PTH106, PTH118
+
+    def _wait(self, work: Callable[[], T]) -> T:
+        """Do what may wait for the network; local disk is not waited for."""
+        return hearing(work) if self.is_remote else work()
 
     def _reading(self) -> ObjectStore | None:
         """The backend, or None while the local folder does not exist."""
@@ -284,6 +309,11 @@ class Store:
         if isinstance(cause, UnauthenticatedError):
             own = _OWN.search(detail)
             failure = error("STORAGE_CREDENTIALS", url=self.url, detail=own[1] if own else detail)
+        elif any(place in detail for place in _MACHINE):
+            failure = error("STORAGE_CREDENTIALS", url=self.url, detail=_NO_CREDENTIALS)
+        elif self._limits and _WAITED.search(detail):
+            what = f"{what}: {detail}; {self._limits}"
+            failure = error("STORAGE_FAILED", path=self._full(path), detail=what)
         else:
             failure = error("STORAGE_FAILED", path=self._full(path), detail=f"{what}: {detail}")
         # the store answered, and said no: the request was not carried out
