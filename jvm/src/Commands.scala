@@ -9,6 +9,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
+import org.apache.spark.SparkConf
 import org.apache.spark.sql.{AnalysisException, Row, SparkSession}
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Literal}
@@ -21,6 +22,7 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.util.Utils
 
 /** A command is text for Python, which answers rows. */
 case class Command(text: String) extends LeafRunnableCommand {
@@ -78,6 +80,7 @@ object Needs {
       case "location" =>
         location(session, need.get("name").elements().asScala.map(p => s"`${p.asText.replace("`", "``")}`").mkString("."))
       case "matches" => matches(session, need, reply.parts(0))
+      case "properties" => properties(session)
       case "tasks" => tasks(session, reply.parts, need.path("places").elements().asScala.map(_.asText).toArray)
     }
   }
@@ -85,8 +88,23 @@ object Needs {
   /** The path of a table that a catalog knows, or null. */
   private def location(session: ClassicSession, name: String): JsonNode = {
     val node = Rpc.json()
-    tableOf(session, name).fold(node.putNull("location"))(t => node.put("location", t.location))
+    val found = tableOf(session, name)
+    if (found.isEmpty) node.put("database", Try(session.catalog.databaseExists(name)).getOrElse(false))
+    found.fold(node.putNull("location"))(t => node.put("location", t.location))
   }
+
+  /** All properties of Spark and Hadoop, without what Spark itself takes for a secret. */
+  private def properties(session: ClassicSession): JsonNode = {
+    val conf = session.sparkContext.conf
+    val hadoop = session.sessionState.newHadoopConf()
+    val node = Rpc.json()
+    node.set[ObjectNode]("spark", shown(conf, (conf.getAll.toMap ++ session.conf.getAll).toSeq))
+    node.set[ObjectNode]("hadoop", shown(conf, hadoop.asScala.map(e => e.getKey -> hadoop.get(e.getKey)).toSeq))
+    node
+  }
+
+  private def shown(conf: SparkConf, values: Seq[(String, String)]): ObjectNode =
+    Rpc.options(Utils.redact(conf, values.filter(_._2 != null)).toMap.asJava)
 
   /** The table of ours that a name stands for. */
   def tableOf(session: ClassicSession, name: String): Option[IndexTable] =

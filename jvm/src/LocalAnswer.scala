@@ -109,6 +109,10 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
     s"$nodeName ${output.mkString("[", ", ", "]")} ${scan.description()}" +
       (if (filters.isEmpty) "" else filters.mkString(" then filtered by [", ", ", "]"))
 
+  override def verboseStringWithOperatorId(): String =
+    s"$formattedNodeName\nOutput: ${output.mkString("[", ", ", "]")}\nPushed: ${scan.description()}\n" +
+      (if (filters.isEmpty) "" else filters.mkString("Filters: [", ", ", "]\n"))
+
   override lazy val metrics: Map[String, SQLMetric] =
     (("numOutputRows" -> "number of output rows") +: ScanMetrics.all.map(m => m.name -> m.description)).map {
       case (key, text) => key -> SQLMetrics.createMetric(sparkContext, text)

@@ -16,6 +16,7 @@ import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types._
 
 /** Offers what Spark would push down to Python, piece by piece, and remembers what was taken. */
@@ -97,7 +98,7 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
 
 /** A planned read: answered by the planner itself when it is small, else by tasks in Python workers. */
 class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCalls, settled: Option[ObjectNode])
-  extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeV2Filtering {
+  extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeV2Filtering with SupportsMetadata {
   private var plan: Reply = settled.map(Reply(_, Array.empty)).orNull
   // a stream is planned batch by batch, so there is nothing to say of it as a whole
   private var streaming = false
@@ -114,6 +115,8 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   override def readSchema(): StructType = output
   override def description(): String =
     if (streaming) s"${Names.Format} stream" else planned().json.get("explain").asText
+  /** For EXPLAIN FORMATTED. */
+  override def getMetaData(): Map[String, String] = Map("Pushed" -> description())
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.SUPPORTED
   override def toBatch: Batch = this
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = {

@@ -720,6 +720,12 @@ CODES: dict[str, Code] = {
         "use mode append or overwrite, or another path",
         "42P07",
     ),
+    "TABLE_NAME_IS_DATABASE": Code(
+        InvalidError,
+        "`{name}` is a database, not a table",
+        "run the command on each of its tables; SHOW TABLES lists them",
+        "42809",
+    ),
     "TABLE_NAME_UNKNOWN": Code(
         TableNotFoundError,
         "the catalog has no IndexTables table named `{name}`",

@@ -8,13 +8,17 @@ import re
 import socket
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from indextables import __version__
 from indextables.commands.grammar import DESCRIBE, Command, Rule, columns
 from indextables.config.secret import REDACTED
+from indextables.runtime.hosts import executor_hosts
+from indextables.runtime.steps import Steps, ask_properties, run_tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from indextables.read.table import Row
     from indextables.runtime.context import Context
 
@@ -32,18 +36,40 @@ class DescribeEnvironment(Command):
     """Show configuration and versions."""
 
 
-def run_describe_environment(context: Context) -> list[Row]:
-    """One row per property of the driver."""
-    host = socket.gethostname()
-    found: list[tuple[str, str, str | None]] = []
-    for name, value in sorted(context.properties().items()):
-        kind = "hadoop" if name.startswith("spark.hadoop.") else "spark"
-        found.append((kind, name.removeprefix("spark.hadoop."), value))
-    found += [("native_memory", name, value) for name, value in _process()]
+def run(_: DescribeEnvironment, context: Context) -> Steps[list[Row]]:
+    """One row per property of the driver and of one worker per machine."""
+    owners = yield from ask_properties()
+    properties = [
+        (owner, name, value)
+        for owner, found in owners.items()
+        for name, value in sorted(found.items())
+    ]
+    workers = executor_hosts(context) or context.executors()
+    places = [worker.location for worker in workers]
+    answers = yield from run_tasks("environment", [{}] * len(workers), places)
+    rows = _rows(socket.gethostname(), "driver", properties, _process())
+    for answer in answers:
+        # executors get the driver's properties when they register
+        rows += _rows(answer["host"], "worker", properties, answer["process"])
+    return rows
+
+
+def run_environment_task(_: Mapping[str, Any]) -> dict[str, Any]:
+    """What the engine of a worker runs in."""
+    return {"host": socket.gethostname(), "process": _process()}
+
+
+def _rows(
+    host: str,
+    role: str,
+    properties: Sequence[tuple[str, str, str]],
+    process: Sequence[tuple[str, str]],
+) -> list[Row]:
+    found = [*properties, *(("native_memory", name, value) for name, value in process)]
     return [
         {
             "host": host,
-            "role": "driver",
+            "role": role,
             "property_type": kind,
             "property_name": name,
             "property_value": REDACTED if _SECRET.search(name) else value,
@@ -73,11 +99,6 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
-
-
-def run(_: DescribeEnvironment, context: Context) -> list[Row]:
-    """Describe the environment."""
-    return run_describe_environment(context)
 
 
 RULES = (Rule(DescribeEnvironment, f"{DESCRIBE} ENVIRONMENT", (), _OUTPUT, run),)

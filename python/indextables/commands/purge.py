@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("indextables.purge")
 _DELETIONS = 8  # files deleted at the same time
+_SHOWN = 1000  # candidates that a dry run names
 _RETENTION = SpanKind(("DAYS", "HOURS"))
 _OUTPUT = columns(
     "table_path string, metrics struct<status string, orphaned_files_found bigint, "
@@ -58,7 +59,7 @@ class Purge(Command):
     Splits and index files go when no version that can still be read names them and they are older
     than the retention, 7 days unless said. Of the log, version files, states and manifests go when
     they are below the newest checkpoint and older than the log's retention, 30 days unless said.
-    DRY RUN deletes nothing and counts.
+    DRY RUN deletes nothing, counts, and names the candidates in its message.
     """
 
     target: Target
@@ -163,6 +164,11 @@ def _row(
     message = f"{plan.orphans_found} orphaned files, {log_files} log files, {states} states"
     if plan.orphans_found > len(plan.orphans):
         message += f"; the oldest {len(plan.orphans)} in this run"
+    candidates = [*(orphan.path for orphan in plan.orphans), *plan.log.paths]
+    if dry_run and candidates:
+        more = len(candidates) - _SHOWN
+        message += f"; would delete {', '.join(candidates[:_SHOWN])}"
+        message += f" and {more} more" if more > 0 else ""
     if failed:
         message += f"; {len(failed)} could not be deleted, first `{failed[0]}`"
     metrics = {

@@ -43,8 +43,5 @@ class Context(Protocol):
     def app(self) -> str:
         """The application that all its processes know each other by."""
 
-    def properties(self) -> Mapping[str, str]:
-        """Settings of the session around us, by name."""
-
     def invalidate(self, path: str | None) -> tuple[int, int]:
         """Forget held logs, of one table or all; how often they were hit and missed before."""

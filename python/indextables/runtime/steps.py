@@ -49,7 +49,12 @@ class Tasks:
     places: Sequence[str] = ()
 
 
-Need: TypeAlias = Location | Matches | Tasks
+@dataclass(frozen=True)
+class Properties:
+    """The properties of Spark and of Hadoop that are in force, as `spark` and `hadoop`."""
+
+
+Need: TypeAlias = Location | Matches | Properties | Tasks
 Steps: TypeAlias = Generator[Need, Any, T]
 
 
@@ -61,6 +66,9 @@ class Door(Protocol):
 
     def matches(self, need: Matches) -> list[bool]:
         """For which partitions the predicate is true."""
+
+    def properties(self) -> Mapping[str, Mapping[str, str]]:
+        """All properties, by the name of their owner: `spark` and `hadoop`."""
 
     def tasks(
         self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
@@ -81,6 +89,12 @@ def locate(name: tuple[str, ...]) -> Steps[str | None]:
 def match(where: str, schema: Struct, values: pa.Table) -> Steps[list[bool]]:
     """Ask for which partitions a predicate is true."""
     found: list[bool] = yield Matches(where, schema, values)
+    return found
+
+
+def ask_properties() -> Steps[Mapping[str, Mapping[str, str]]]:
+    """Ask for all properties of Spark and of Hadoop."""
+    found: Mapping[str, Mapping[str, str]] = yield Properties()
     return found
 
 
@@ -115,4 +129,6 @@ def satisfy(need: Need, door: Door) -> Any:
         return door.locate(need.name)
     if isinstance(need, Matches):
         return door.matches(need)
+    if isinstance(need, Properties):
+        return door.properties()
     return door.tasks(need.kind, need.payloads, need.places)

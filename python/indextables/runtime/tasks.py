@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 # kind -> where it lives; imported where it runs
 _KINDS = {
     "disk_cache": "commands.caches:run_usage_task",
+    "environment": "commands.describe_environment:run_environment_task",
     "flush_disk_cache": "commands.caches:run_flush_task",
     "merge": "commands.merge_task:run_merge_task",
     "prewarm": "commands.prewarm_task:run_prewarm_task",

@@ -22,7 +22,7 @@ from indextables.runtime.cache import Cache
 from indextables.runtime.context import Executor
 from indextables.runtime.handles import Orders, follow, orders
 from indextables.runtime.process_stats import publish
-from indextables.runtime.steps import Location, Matches, Need, Steps, Tasks
+from indextables.runtime.steps import Location, Matches, Need, Properties, Steps, Tasks
 from indextables.runtime.tasks import run_task
 from indextables.spark import warm
 from indextables.spark.read_task import named
@@ -137,6 +137,8 @@ def _shown(need: Need, app: str) -> Answer:
         values = need.values.append_column(_ROW, rows)
         what = {"kind": "matches", "where": need.where, "row": _ROW}
         return what | {"schema": need.schema.to_json()}, [to_stream(values)]
+    if isinstance(need, Properties):
+        return {"kind": "properties"}, []
     result = {"name": RESULT, "type": "binary", "nullable": True, "metadata": {}}
     function = pickled(CommandTask(need.kind, orders(app)), {"type": "struct", "fields": [result]})
     payloads = [json.dumps(payload).encode() for payload in need.payloads]
@@ -146,7 +148,11 @@ def _shown(need: Need, app: str) -> Answer:
 def _read(need: Need | None, answer: Mapping[str, Any]) -> Any:
     """What the hooks brought, as the command takes it."""
     if isinstance(need, Location):
+        if answer.get("database"):
+            raise error("TABLE_NAME_IS_DATABASE", name=".".join(need.name))
         return answer["location"]
+    if isinstance(need, Properties):
+        return answer
     if isinstance(need, Tasks):
         return answer["results"]
     assert isinstance(need, Matches)
@@ -182,10 +188,6 @@ class SparkDoor:
     def app(self) -> str:
         """Spark's name of the application."""
         return self.request.app
-
-    def properties(self) -> Mapping[str, str]:
-        """The session's settings."""
-        return self.request.session
 
     def invalidate(self, path: str | None) -> tuple[int, int]:
         """Forget held logs."""

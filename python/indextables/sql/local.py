@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from indextables.runtime.steps import Matches
 
+_HADOOP = "spark.hadoop."
+
 
 @dataclass
 class LocalContext:
@@ -84,9 +86,13 @@ class LocalContext:
         """This process, which is an application by itself."""
         return f"process-{os.getpid()}"
 
-    def properties(self) -> Mapping[str, str]:
+    def properties(self) -> Mapping[str, Mapping[str, str]]:
         """The settings given to this door."""
-        return self.session
+        hadoop = {key: value for key, value in self.session.items() if key.startswith(_HADOOP)}
+        return {
+            "spark": {key: value for key, value in self.session.items() if key not in hadoop},
+            "hadoop": {key.removeprefix(_HADOOP): value for key, value in hadoop.items()},
+        }
 
     def invalidate(self, path: str | None) -> tuple[int, int]:
         """Forget held logs."""

@@ -78,9 +78,6 @@ class Door:
     def tasks(self, kind, payloads, places=()):
         return [self.merge(payload) for payload in payloads]
 
-    def properties(self):
-        return self.session
-
     def invalidate(self, path):
         return 0, 0
 

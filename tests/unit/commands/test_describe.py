@@ -6,7 +6,6 @@ import pytest
 
 from indextables.commands.checkpoint import run_checkpoint
 from indextables.commands.describe_detail import DescribeDetail, run_describe_detail
-from indextables.commands.describe_environment import run_describe_environment
 from indextables.commands.describe_history import run_describe_history
 from indextables.commands.describe_state import DescribeState, run_describe_state
 from indextables.commands.describe_transaction_log import (
@@ -127,20 +126,20 @@ def test_state_says_when_there_is_no_checkpoint(table):
     assert set(row) == set(BY_COMMAND[DescribeState].output.names)
 
 
-def test_environment_hides_secrets(make):
+def test_environment_hides_secrets():
     session = {
         "spark.indextables.aws.secretKey": "hush",
         "spark.hadoop.fs.s3a.access.key": "hush",
         "spark.app.name": "shown",
         "spark.some.token": "hush",
     }
-    rows = run_describe_environment(make(session=session).door)
+    rows = execute("DESCRIBE INDEXTABLES ENVIRONMENT", LocalContext(session)).to_pylist()
     assert "hush" not in str(rows)
     found = {(row["property_type"], row["property_name"]): row["property_value"] for row in rows}
     assert found["spark", "spark.app.name"] == "shown"
     assert found["hadoop", "fs.s3a.access.key"] == REDACTED
     assert ("native_memory", "indextables.version") in found
-    assert {row["role"] for row in rows} == {"driver"}
+    assert {row["role"] for row in rows} == {"driver", "worker"}
 
 
 @pytest.mark.parametrize("verb", ["CHECKPOINT", "COMPACT"])

@@ -130,3 +130,16 @@ def test_files_are_deleted_as_parallel_as_set(make, monkeypatch, setting, thread
     run_purge(made.open())
     assert asked == [threads]
     assert "splits/split-old.split" not in made.stored()
+
+
+def test_a_dry_run_names_its_candidates(make):
+    table = make(())
+    table.commit(table.put("live"))
+    table.put("orphan-1", age_hours=500)
+    table.put("orphan-2", age_hours=500)
+    metrics = run_purge(table.open(), dry_run=True)[0]["metrics"]
+    assert (
+        "would delete splits/split-orphan-1.split, splits/split-orphan-2.split"
+        in (metrics["message"])
+    )
+    assert "live" not in metrics["message"]
