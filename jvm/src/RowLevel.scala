@@ -51,6 +51,7 @@ class RowDeltaWrite(schema: StructType, given: ObjectNode, begun: Reply) extends
   override protected def layout: ObjectNode = begun.json
   override def description(): String = Names.Format
   override def toBatch: DeltaBatchWrite = new DeltaBatchWrite {
+    override def useCommitCoordinator(): Boolean = false
     override def createBatchWriterFactory(info: PhysicalWriteInfo): DeltaWriterFactory =
       new RowDeltaFactory(Compat.writerFactory(begun.parts(0), schema), schema)
     override def commit(messages: Array[WriterCommitMessage]): Unit = Finish("commit", request, messages)

@@ -78,6 +78,11 @@ class IndexWriteBuilder(table: IndexTable, info: LogicalWriteInfo) extends Write
   override def build(): Write = new IndexWrite(info.schema(), request, Rpc.call("begin_write", request))
 }
 
+/**
+ * What writes say to Python. None of them asks Spark's commit coordinator: a task's splits have names of their
+ * own and count only when the driver commits its report, so attempts cannot get in each other's way, while the
+ * coordinator ends the whole job when an executor dies between its leave to commit and its report.
+ */
 object Requests {
   def write(table: IndexTable, info: LogicalWriteInfo, schema: StructType): ObjectNode = {
     val request = table.request(info.options()).put("query_id", info.queryId())
@@ -119,10 +124,12 @@ class IndexWrite(schema: StructType, given: ObjectNode, begun: Reply) extends Ar
       new MeasuredFactory(Compat.writerFactory(begun.parts(0), schema))
     }
     override def onDataWriterCommit(message: WriterCommitMessage): Unit = progress.add(message)
+    override def useCommitCoordinator(): Boolean = false // see Requests
     override def commit(messages: Array[WriterCommitMessage]): Unit = Finish.commit(request, messages)
     override def abort(messages: Array[WriterCommitMessage]): Unit = Finish("abort", request, messages)
   }
   override def toStreaming: StreamingWrite = new StreamingWrite {
+    override def useCommitCoordinator(): Boolean = false
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
       new EpochFactory(new MeasuredFactory(Compat.writerFactory(begun.parts(0), schema)))
     override def commit(epoch: Long, messages: Array[WriterCommitMessage]): Unit =

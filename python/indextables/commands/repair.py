@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from indextables.commands.grammar import Clause, Command, Part, Rule, TextKind, columns
 from indextables.commands.rebuild import find_splits, plan_rebuild
-from indextables.errors import IndexTablesError, error
+from indextables.errors import IndexTablesError, StorageError, error
 from indextables.log import codec, entries, names
+from indextables.log.protocol import check_writable
 from indextables.log.transaction import Operation, Transaction
 from indextables.plan.fields import remember_fields
 
@@ -85,6 +86,7 @@ def _copy(source: str, destination: str, context: Context) -> _Counts:
     if next(iter(place.list(names.FOLDER)), None) is not None:
         raise error("REPAIR_NOT_EMPTY", path=destination)
     snapshot = log.snapshot()
+    check_writable(snapshot.protocol, snapshot.path)
     files = entries.to_adds(snapshot.files())
     valid = [add for add in files if log.store.head(add.path) is not None]
     _write_versions(place, snapshot, valid)
@@ -101,12 +103,24 @@ def _write_versions(place: Store, snapshot: Snapshot, files: list[AddFile]) -> N
         },
     )
     first = codec.encode_actions([snapshot.protocol, metadata])
-    place.put(names.version_file(0), first, if_absent=True)
-    place.put(
-        names.version_file(1),
-        codec.encode_actions([*files, *snapshot.hash_indexes]),
-        if_absent=True,
-    )
+    _put(place, 0, first)
+    _put(place, 1, codec.encode_actions([*files, *snapshot.hash_indexes]))
+
+
+def _put(place: Store, version: int, data: bytes) -> None:
+    """Write a version; whoever's it is when the store does not say, is decided by reading it."""
+    path, lost = names.version_file(version), None
+    try:
+        if place.put(path, data, if_absent=True):
+            return
+    except StorageError as failure:
+        lost = failure
+    found = place.find(path)
+    if found is None:
+        detail = f"the store did not say whether version {version} was written"
+        raise error("COMMIT_UNKNOWN", operation="REPAIR", path=place.url, detail=detail) from lost
+    if found != data:
+        raise error("REPAIR_NOT_EMPTY", path=place.url)
 
 
 def _rebuild(path: str, context: Context) -> _Counts:

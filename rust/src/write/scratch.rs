@@ -1,13 +1,18 @@
 //! A folder for the files of one segment while it is written; gone when it is dropped.
 //!
+//! Its owner holds a lock in it. The folder of a process that was killed is one whose lock nobody
+//! holds: the next process that needs a folder in the same place removes it.
+//!
 //! Unlike tantivy's own directory it does not wait for the disk: nothing here outlives the process.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ownedbytes::OwnedBytes;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -24,8 +29,16 @@ pub struct Scratch {
     folder: Arc<Folder>,
 }
 
+const PREFIX: &str = "indextables-";
+const LOCK: &str = "owner.lock";
+/// A folder that is being made has no lock for a moment.
+const YOUNG: Duration = Duration::from_secs(60);
+/// The places this process has looked at for folders of others.
+static CLEANED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
+
 struct Folder {
     path: PathBuf,
+    _lock: File,
     written: AtomicU64,
     cancel: Cancel,
 }
@@ -48,9 +61,16 @@ impl Scratch {
     /// it was asked to: that is how the work of tantivy is stopped.
     pub fn create(parent: Option<&Path>, cancel: Cancel) -> Result<Self> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
-        let path = parent.join(format!("indextables-{}", uuid::Uuid::new_v4().simple()));
+        let mut cleaned = CLEANED.lock().unwrap_or_else(PoisonError::into_inner);
+        if cleaned.get_or_insert_default().insert(parent.clone()) {
+            remove_abandoned(&parent, YOUNG);
+        }
+        drop(cleaned);
+        let path = parent.join(format!("{PREFIX}{}", uuid::Uuid::new_v4().simple()));
         fs::create_dir_all(&path).at(&path.to_string_lossy())?;
-        Ok(Self { folder: Arc::new(Folder { path, written: AtomicU64::new(0), cancel }) })
+        let lock = lock_in(&path).at(&path.to_string_lossy())?;
+        let written = AtomicU64::new(0);
+        Ok(Self { folder: Arc::new(Folder { path, _lock: lock, written, cancel }) })
     }
 
     /// The place of a file that may be written beside the index's own.
@@ -66,6 +86,30 @@ impl Scratch {
     fn resolve(&self, path: &Path) -> PathBuf {
         self.folder.path.join(path)
     }
+}
+
+fn lock_in(folder: &Path) -> io::Result<File> {
+    let file = File::create(folder.join(LOCK))?;
+    // on a file system without locks nobody can take the folder for abandoned either
+    let _ = file.try_lock();
+    Ok(file)
+}
+
+/// Removes the folders below a place whose owners were killed.
+fn remove_abandoned(parent: &Path, young: Duration) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && is_abandoned(&entry.path(), young).unwrap_or(false)
+        {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_abandoned(folder: &Path, young: Duration) -> io::Result<bool> {
+    let lock = folder.join(LOCK);
+    let age = fs::metadata(&lock)?.modified()?.elapsed().unwrap_or_default();
+    Ok(age >= young && File::open(lock)?.try_lock().is_ok())
 }
 
 struct ScratchFile {
@@ -173,5 +217,29 @@ impl Directory for Scratch {
 
     fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
         Ok(WatchHandle::empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_dead_owners_are_removed() -> Result<()> {
+        let place = tempfile::tempdir().at("temp")?;
+        let living = Scratch::create(Some(place.path()), Cancel::default())?;
+        let dead = place.path().join(format!("{PREFIX}dead"));
+        let other = place.path().join("something-else");
+        for folder in [&dead, &other] {
+            fs::create_dir_all(folder).at("temp")?;
+            File::create(folder.join(LOCK)).at("temp")?;
+        }
+        remove_abandoned(place.path(), YOUNG);
+        assert!(dead.exists(), "it may be about to be locked");
+        remove_abandoned(place.path(), Duration::ZERO);
+        assert!(!dead.exists());
+        assert!(other.exists());
+        assert!(living.path(LOCK).exists());
+        Ok(())
     }
 }
