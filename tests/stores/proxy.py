@@ -109,7 +109,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers:
             if name.lower() not in ("transfer-encoding", "connection", "content-length"):
                 self.send_header(name, value)
-        length = dict(headers).get("Content-Length") if self.command == "HEAD" else None
+        named = {name.lower(): value for name, value in headers}
+        length = named.get("content-length") if self.command == "HEAD" else None
         if status != 204:
             self.send_header("Content-Length", length or str(len(content)))
         self.end_headers()
