@@ -101,6 +101,10 @@ object Altering {
       val node = column(c.fieldNames)
       node.putObject("drop").put("if_exists", c.ifExists)
       node
+    case c: TableChange.UpdateColumnType =>
+      val node = column(c.fieldNames)
+      node.set[ObjectNode]("type", Encoder.typeOf(c.newDataType))
+      node
     case c: UpdateColumnPosition =>
       val node = column(c.fieldNames)
       node.set[ObjectNode]("move", position(c.position))

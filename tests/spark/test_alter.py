@@ -69,6 +69,14 @@ def test_a_column_that_only_the_log_knows_is_changed_by_name(spark, table):
     assert spark.table(table).columns == ["id", "who", "kind"]
 
 
+def test_a_type_is_widened(spark, table):
+    spark.sql(f"ALTER TABLE {table} ALTER COLUMN id TYPE BIGINT")
+    spark.sql(f"INSERT INTO {table} VALUES (5000000000, NULL, 1)")
+    assert rows(spark, f"SELECT id FROM {table} WHERE id > 1") == [(2,), (5000000000,)]
+    assert rows(spark, f"SELECT sum(id), max(id) FROM {table}") == [(5000000003, 5000000000)]
+    assert described(spark, table)["id"][0] == "bigint"
+
+
 def test_nested_columns_are_added(spark, table):
     spark.sql(f"ALTER TABLE {table} ADD COLUMN who.age INT COMMENT 'in years'")
     spark.sql(f"INSERT INTO {table} VALUES (3, named_struct('name', 'c', 'age', 7), 1)")
