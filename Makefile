@@ -54,6 +54,7 @@ check: setup ## Lint, types, layers, formatting, generated files
 	$(BIN)/ruff check python tests benches jvm
 	$(BIN)/ruff format --check python tests benches jvm
 	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest indextables._native
 	$(BIN)/lint-imports
 	cargo fmt --manifest-path rust/Cargo.toml --check
 	cargo clippy --quiet --manifest-path rust/Cargo.toml --all-targets -- -D warnings

@@ -21,6 +21,7 @@ from pyroaring import BitMap
 
 from benches import corpus, engine_write
 from benches.report import Result
+from indextables.engine.query import EVERY_ROW, Query
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = int(os.environ.get("INDEXTABLES_BENCH_ROWS", corpus.ROWS))
@@ -94,7 +95,7 @@ def exports(splits: dict[str, Any], schema: pa.Schema) -> list[dict[str, Any]]:
         wanted = pa.schema([schema.field(name) for name in names])
         parquet = cpu_ms(lambda n=names: pq.read_table(path, columns=list(n), use_threads=False))
         for layout, split in splits.items():
-            ours = cpu_ms(lambda s=split, w=wanted: pa.table(s.search("", w, "")))
+            ours = cpu_ms(lambda s=split, w=wanted: pa.table(s.search(EVERY_ROW, w)))
             found.append(
                 {
                     "what": f"{layout}: export of {', '.join(names)}, rate of Parquet",
@@ -130,10 +131,10 @@ def counts(split: Any, plain: Any) -> list[dict[str, Any]]:
                 "upper": {"value": 100, "inclusive": False},
             },
         }[kind]
-        text = json.dumps(query)
-        assert split.count(text) == plain.count(kind, field, values), kind
+        asked = Query(query)
+        assert split.count(asked) == plain.count(kind, field, values), kind
         times = 2000 if kind == "term" else 5
-        ours = cpu_ms(many(lambda t=text: split.count(t), times))
+        ours = cpu_ms(many(lambda q=asked: split.count(q), times))
         theirs = cpu_ms(many(lambda k=kind, f=field, v=values: plain.count(k, f, v), times))
         found.append({"what": f"count of a {kind}, of tantivy", "value": ours / theirs, "bar": 1.1})
     return found
@@ -153,8 +154,8 @@ def aggregates(split: Any, plain: Any) -> list[dict[str, Any]]:
     ):
         request = {"group_by": [{"field": k} for k in keys], "functions": stats}
         schema = pa.schema([*((k, pa.string()) for k in keys), *fields])
-        text, other = json.dumps(request), json.dumps(theirs)
-        ours = cpu_ms(lambda t=text, s=schema: pa.table(split.aggregate("", t, s)))
+        other = json.dumps(theirs)
+        ours = cpu_ms(lambda r=request, s=schema: pa.table(split.aggregate(EVERY_ROW, r, s)))
         base = cpu_ms(lambda o=other: plain.aggregate(o))
         found.append(
             {"what": f"{what}, of tantivy's aggregation", "value": ours / base, "bar": 1.0}
@@ -170,14 +171,14 @@ def deletions(native: Any, store: Any, whole: Any, schema: pa.Schema) -> list[di
     """The same with a tenth of the rows deleted."""
     gone = BitMap(range(3, ROWS, 10)).serialize()
     cut = native.Split(store, "compatible.split", None, gone, schema)
-    word = json.dumps({"type": "token_term", "field": "message", "text": "timeout"})
-    request = json.dumps({"functions": [{"op": "sum", "field": "latency_ms"}]})
+    word = Query({"type": "token_term", "field": "message", "text": "timeout"})
+    request = {"functions": [{"op": "sum", "field": "latency_ms"}]}
     out = pa.schema([("s", pa.float64())])
-    slower = cpu_ms(many(lambda: pa.table(cut.aggregate("", request, out)), 3)) / cpu_ms(
-        many(lambda: pa.table(whole.aggregate("", request, out)), 3)
+    slower = cpu_ms(many(lambda: pa.table(cut.aggregate(EVERY_ROW, request, out)), 3)) / cpu_ms(
+        many(lambda: pa.table(whole.aggregate(EVERY_ROW, request, out)), 3)
     )
     counted = cpu_ms(many(lambda: cut.count(word), 20)) / cpu_ms(
-        many(lambda: len(pa.table(whole.search(word, DOC, ""))), 20)
+        many(lambda: len(pa.table(whole.search(word, DOC))), 20)
     )
     return [
         {"what": "10 % deleted: column aggregate, of none deleted", "value": slower, "bar": 3.5},
@@ -206,7 +207,7 @@ def requests(native: Any, folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
         store = native.Store("memory:///bench")
         split = native.Split(store, "cold.split", footer, None, rows.schema)
         if options is None:
-            split.count(json.dumps(query))
+            split.count(Query(query))
             asked, size = store.counters()
             found.append({"what": f"cold {what}: requests", "value": asked, "unit": "", "bar": 2})
             found.append(
@@ -215,7 +216,7 @@ def requests(native: Any, folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
         else:
             ids = [int(n) for n in range(0, ROWS, ROWS // options)][:options]
             scattered = {"type": "set", "field": "id", "values": ids}
-            pa.table(split.search(json.dumps(scattered), rows.schema, ""))
+            pa.table(split.search(Query(scattered), rows.schema))
             asked, size = store.counters()
             found.append({"what": f"cold {what}: requests", "value": asked, "unit": ""})
             found.append({"what": f"cold {what}: bytes", "value": size / 1024, "unit": "KB"})

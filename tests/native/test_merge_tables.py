@@ -62,7 +62,7 @@ def delete(path: str, where: str) -> None:
     table = indextables.open(path)
     found = table.scan(["_split", "_doc"], where)
     change = RowChange(Operation.DELETE, positions(found))
-    commit_rows(table._log, change, table._snapshot, table._settings)
+    commit_rows(table._log, change, table._snapshot, table._table.settings)
 
 
 WRITTEN = [i for first in (0, 100, 200) for i in range(first, first + ROWS)]

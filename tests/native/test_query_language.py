@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
-from indextables.engine.query import parse_query
-from indextables.errors import InvalidError, QuerySyntaxError
+from indextables.engine.query import Query, parse_query
+from indextables.errors import IndexTablesError, InvalidError, QuerySyntaxError
 
 FIELDS = [
     {"name": "message", "type": "string", "role": "text"},
@@ -16,8 +18,8 @@ FIELDS = [
 
 
 def test_a_tree_is_returned_when_the_text_parses():
-    tree = parse_query("message:timeout AND status:>=500", FIELDS)
-    assert tree == {
+    query = parse_query("message:timeout AND status:>=500", FIELDS)
+    assert query.tree == {
         "type": "and",
         "args": [
             {"type": "token_term", "field": "message", "text": "timeout"},
@@ -49,8 +51,34 @@ def test_an_unknown_field_is_named_with_those_there_are():
 
 def test_words_go_to_the_fields_of_the_mode():
     text = parse_query("x", FIELDS, mode="text")
-    assert text == {"type": "token_term", "field": "message", "text": "x"}
+    assert text.tree == {"type": "token_term", "field": "message", "text": "x"}
     exact = parse_query("x", FIELDS, mode="exact")
-    assert exact == {"type": "token_term", "field": "level", "text": "x"}
+    assert exact.tree == {"type": "token_term", "field": "level", "text": "x"}
     number = parse_query("7", FIELDS, mode="exact")
-    assert number["type"] == "or"
+    assert number.tree["type"] == "or"
+
+
+def test_a_query_is_a_value_that_travels():
+    tree = {"type": "and", "args": [
+        {"type": "search", "query": "a OR b", "fields": ["message"], "mode": "any"},
+        {"type": "set", "field": "status", "values": [1, -(2**63), 2**64 - 1, 1.5, None, True]},
+    ]}  # fmt: skip
+    query = Query(tree)
+    assert query.tree == tree
+    assert pickle.loads(pickle.dumps(query)) == query
+    assert query != Query({"type": "all"})
+    assert Query({"type": "term", "field": "status", "value": 1}).is_lookup
+    assert not query.is_lookup
+
+
+@pytest.mark.parametrize("tree", [{}, {"type": "nope"}, {"type": "term"}, {"type": "not"}])
+def test_a_tree_that_is_none_is_refused(tree):
+    with pytest.raises(IndexTablesError, match="QUERY"):
+        Query(tree)
+
+
+def test_values_that_are_not_plain_are_refused():
+    with pytest.raises(TypeError, match="not a plain value"):
+        Query({"type": "term", "field": "status", "value": object()})
+    with pytest.raises(ValueError, match="NaN"):
+        Query({"type": "term", "field": "status", "value": float("nan")})

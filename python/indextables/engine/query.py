@@ -1,14 +1,17 @@
-"""The query language, parsed by the engine."""
+"""Queries of the engine, and the query language that it parses."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from indextables import _native
+from indextables._native import Query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+__all__ = ["EVERY_ROW", "Query", "parse_query"]
+
+EVERY_ROW = Query({"type": "all"})
 
 
 def parse_query(
@@ -16,14 +19,11 @@ def parse_query(
     fields: Sequence[Mapping[str, Any]],
     default_fields: Sequence[str] = (),
     mode: str = "any",
-) -> dict[str, Any]:
-    """The query tree of a search text, or an error that points at the position.
+) -> Query:
+    """The query of a search text, or an error that points at the position.
 
     `fields` are the columns that may be named: `name`, `type` (Spark's name of the type), `role`
     (string, text, json, ip) and, for text, `record`. Words without a field are looked up in
     `default_fields`, or in all fields the mode (any, text, exact) admits.
     """
-    options = {"fields": list(default_fields), "mode": mode}
-    described = json.dumps([dict(field) for field in fields])
-    tree: dict[str, Any] = json.loads(_native.parse_query(text, described, json.dumps(options)))
-    return tree
+    return Query.parse(text, fields, list(default_fields), mode)

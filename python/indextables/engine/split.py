@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from indextables import _native
+from indextables.engine.query import EVERY_ROW, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,13 +52,13 @@ class Split:
         """Rows that are deleted."""
         return self._native.num_deleted
 
-    def count(self, query: Mapping[str, Any] | None = None) -> int:
-        """Number of rows that match a query tree."""
-        return self._native.count(_text(query))
+    def count(self, query: Query | Mapping[str, Any] | None = None) -> int:
+        """Number of rows that match a query, or the query of a tree."""
+        return self._native.count(_query(query))
 
     def search(
         self,
-        query: Mapping[str, Any] | None,
+        query: Query | Mapping[str, Any] | None,
         schema: pa.Schema,
         **options: Any,
     ) -> Iterator[pa.RecordBatch]:
@@ -66,12 +67,12 @@ class Split:
         `_doc` (row number in the split), `_score` and `_snippet` are columns like any other.
         Options: `limit`, `order`, `batch_rows`, `snippet`.
         """
-        stream = self._native.search(_text(query), schema, _text(options))
+        stream = self._native.search(_query(query), schema, **options)
         return (pa.record_batch(batch) for batch in stream)
 
     def table(
         self,
-        query: Mapping[str, Any] | None,
+        query: Query | Mapping[str, Any] | None,
         schema: pa.Schema,
         **options: Any,
     ) -> pa.Table:
@@ -80,12 +81,12 @@ class Split:
 
     def aggregate(
         self,
-        query: Mapping[str, Any] | None,
+        query: Query | Mapping[str, Any] | None,
         request: Mapping[str, Any],
         schema: pa.Schema,
     ) -> pa.Table:
         """Exact partial results: `group_by` keys, then `functions`, in exactly this schema."""
-        stream = self._native.aggregate(_text(query), json.dumps(request), schema)
+        stream = self._native.aggregate(_query(query), request, schema)
         return pa.Table.from_batches((pa.record_batch(batch) for batch in stream), schema)
 
     def describe(self) -> dict[str, Any]:
@@ -111,5 +112,7 @@ class Split:
         return problems
 
 
-def _text(value: Mapping[str, Any] | None) -> str:
-    return json.dumps(value) if value else ""
+def _query(given: Query | Mapping[str, Any] | None) -> Query:
+    if isinstance(given, Query):
+        return given
+    return Query(given) if given else EVERY_ROW

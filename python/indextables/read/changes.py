@@ -246,7 +246,7 @@ def plan_changes(table: OpenTable, request: ScanRequest, rows: Sequence[ChangedR
         table.settings,
         table.snapshot,
         request.output,
-        queries=tuple(queries),
+        queries=queries,
         given=tuple(COLUMNS),
     )
     sources = [ChangeSource.of(each, query) for each, query in zip(rows, query_of, strict=True)]

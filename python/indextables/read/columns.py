@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from indextables.config import read as keys
@@ -10,6 +9,7 @@ from indextables.engine.query import parse_query
 from indextables.expr.values import kind_of
 from indextables.plan.columns import Columns, describe_columns, file_mappings
 from indextables.plan.filters import FilterPlan, plan_filters
+from indextables.runtime.cache import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,26 +18,23 @@ if TYPE_CHECKING:
     from indextables.log import Snapshot
     from indextables.read.table import OpenTable
 
-_MOST = 64
-_known: OrderedDict[tuple[str, str, int], Columns] = OrderedDict()
+_known: Cache[tuple[str, str, int], Columns] = Cache(64)
 
 
 def columns_of(url: str, snapshot: Snapshot) -> Columns:
-    """The columns of the table at an address; the same for every call on this version."""
+    """The columns of the table at a location; the same for every call on this version."""
     key = (url, snapshot.metadata.id, snapshot.version)
-    found = _known.get(key)
-    if found is None:
-        found = describe_columns(
-            snapshot.schema,
-            snapshot.partition_columns,
-            snapshot.metadata.configuration,
-            # a table that says nothing itself is described by its files
-            snapshot.registry.values() or file_mappings(snapshot.files()),
-        )
-        _known[key] = found
-        if len(_known) > _MOST:
-            _known.popitem(last=False)
-    return found
+    return _known.get_or(key, lambda: _describe(snapshot))
+
+
+def _describe(snapshot: Snapshot) -> Columns:
+    return describe_columns(
+        snapshot.schema,
+        snapshot.partition_columns,
+        snapshot.metadata.configuration,
+        # a table that says nothing itself is described by its files
+        snapshot.registry.values() or file_mappings(snapshot.files()),
+    )
 
 
 def query_check(columns: Columns) -> Callable[[str, list[str]], object]:

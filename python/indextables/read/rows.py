@@ -94,7 +94,7 @@ def _readers(spec: ReadSpec) -> int:
 def _is_looked_up(spec: ReadSpec) -> bool:
     """Whether the index holds the answer, the number of a term's rows: sooner found than shared."""
     only_rows = spec.aggregate is not None and spec.aggregate.from_log
-    return only_rows and all(query["type"] in ("all", "term") for query in spec.queries)
+    return only_rows and all(query.is_lookup for query in spec.queries)
 
 
 def _side_by_side(

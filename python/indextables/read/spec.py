@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from indextables.config import read as keys
+from indextables.engine.query import Query
 from indextables.model.types import Struct, parse_schema
 from indextables.runtime.handles import Orders, Vector
 
@@ -70,7 +71,7 @@ class ReadSpec:
     table_schema: str
     partition_columns: tuple[str, ...]
     output: pa.Schema
-    queries: tuple[Tree, ...]
+    queries: tuple[Query, ...]
     aggregate: AggregatePlan | None = None
     limit: int | None = None
     order: Order | None = None
@@ -166,7 +167,12 @@ def sources_of(
 
 
 def spec_of(
-    store: Store, settings: Settings, snapshot: Snapshot, output: pa.Schema, **more: Any
+    store: Store,
+    settings: Settings,
+    snapshot: Snapshot,
+    output: pa.Schema,
+    queries: Iterable[Tree],
+    **more: Any,
 ) -> ReadSpec:
     """How splits of a table are read; `more` are the other members."""
     return ReadSpec(
@@ -175,6 +181,7 @@ def spec_of(
         table_schema=snapshot.metadata.schema_string,
         partition_columns=snapshot.partition_columns,
         output=output,
+        queries=tuple(Query(tree) for tree in queries),
         batch_rows=settings.get(keys.BATCH_ROWS),
         **more,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from indextables.engine.query import Query
 from indextables.plan.tree import ALL
 from indextables.read.rows import hiding, opened, search_split
 from indextables.read.spec import ReadSpec, Source
@@ -49,6 +50,6 @@ class SplitReader:
             table_schema=self.table_schema,
             partition_columns=self.partition_columns,
             output=output,
-            queries=(query,),
+            queries=(Query(query),),
             batch_rows=_BATCH_ROWS,
         )

@@ -140,9 +140,9 @@ impl Request {
             && self.functions.iter().all(|function| matches!(function, Function::CountStar))
     }
 
-    pub fn parse(json: &str) -> Result<Request> {
-        let request: Request = serde_json::from_str(json)
-            .map_err(|e| EngineError::bad_query(format!("aggregation: {e}: {json}")))?;
+    pub fn from_value(value: Value) -> Result<Request> {
+        let request: Request = serde_json::from_value(value)
+            .map_err(|e| EngineError::bad_query(format!("aggregation: {e}")))?;
         for key in &request.group_by {
             let positive = match key {
                 Key::Histogram { histogram } => histogram.interval > 0.0,

@@ -52,8 +52,7 @@ fn copy_rows(
         Some(&deleted),
         Some(target.schema.as_ref()),
     )?;
-    let all = Node::parse(r#"{"type":"all"}"#)?;
-    let rows = search(&Arc::new(split), &all, target.schema.clone(), &Options::parse("")?)?;
+    let rows = search(&Arc::new(split), &Node::All, target.schema.clone(), &Options::default())?;
     for batch in rows {
         cancel.check()?;
         writer.write(&batch?)?;

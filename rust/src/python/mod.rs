@@ -13,6 +13,7 @@ mod merge;
 mod query;
 mod split;
 mod store;
+mod value;
 mod writer;
 
 // measured on indexing: 6 % faster than the system's allocator

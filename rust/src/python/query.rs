@@ -1,41 +1,71 @@
 //! Python face of `query`.
 
 use pyo3::prelude::*;
-use serde::Deserialize;
+use pyo3::types::PyType;
+use serde_json::Value;
 
-use crate::error::{EngineError, Result};
+use crate::error::EngineError;
 use crate::python::errors::run;
-use crate::query::{Fields, Mode, search_tree};
+use crate::python::value;
+use crate::query::{Fields, Mode, Node, SearchText};
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Options {
-    #[serde(default)]
-    fields: Vec<String>,
-    #[serde(default)]
-    mode: Mode,
+/// A query tree, made once per scan and asked of every split of it.
+#[pyclass(module = "indextables._native", frozen, eq, name = "Query")]
+#[derive(PartialEq)]
+pub struct PyQuery {
+    pub node: Node,
 }
 
-/// Parses a text in the query language into a query tree. `fields` is a JSON list of
-/// `{"name", "type", "role", "record"}`; `options` may name default `fields` and a `mode`.
-#[pyfunction]
-#[pyo3(signature = (text, fields, options=""))]
-fn parse_query(py: Python<'_>, text: &str, fields: &str, options: &str) -> PyResult<String> {
-    run(py, || {
-        let options = parse_options(options)?;
-        let fields = Fields::parse(fields)?;
-        let tree = search_tree(text, &fields, &options.fields, options.mode)?;
-        Ok(serde_json::to_string(&tree)?)
-    })
-}
-
-fn parse_options(json: &str) -> Result<Options> {
-    if json.trim().is_empty() {
-        return Ok(Options::default());
+#[pymethods]
+impl PyQuery {
+    #[new]
+    fn new(py: Python<'_>, tree: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let tree = value::from_python(tree)?;
+        run(py, || Ok(Self { node: Node::from_value(tree)? }))
     }
-    serde_json::from_str(json).map_err(|e| EngineError::bad_query(format!("query options: {e}")))
+
+    /// The query of a text in the query language, over described fields.
+    #[staticmethod]
+    #[pyo3(signature = (text, fields, default_fields=Vec::new(), mode="any"))]
+    fn parse(
+        py: Python<'_>,
+        text: &str,
+        fields: &Bound<'_, PyAny>,
+        default_fields: Vec<String>,
+        mode: &str,
+    ) -> PyResult<Self> {
+        let fields = value::from_python(fields)?;
+        run(py, || {
+            let mode: Mode = serde_json::from_value(Value::String(mode.to_owned()))
+                .map_err(|e| EngineError::bad_query(e.to_string()))?;
+            let known = Fields::from_value(fields)?;
+            Ok(Self { node: SearchText::from(text).lower(&known, &default_fields, mode)? })
+        })
+    }
+
+    #[getter]
+    fn tree<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let tree = run(py, || Ok(serde_json::to_value(&self.node)?))?;
+        value::to_python(py, &tree)
+    }
+
+    #[getter]
+    fn is_lookup(&self) -> bool {
+        self.node.is_lookup()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("Query({})", self.tree(py)?.repr()?))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
+        Ok((py.get_type::<Self>(), (self.tree(py)?,)))
+    }
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(parse_query, module)?)
+    module.add_class::<PyQuery>()
 }

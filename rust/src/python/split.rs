@@ -13,8 +13,9 @@ use crate::prewarm;
 use crate::profile::{self, Section};
 use crate::python::arrow::{ArrowStream, import_schema};
 use crate::python::errors::{run, run_interruptible};
+use crate::python::query::PyQuery;
 use crate::python::store::PyStore;
-use crate::query::Node;
+use crate::python::value::from_python;
 use crate::search::{self, Options};
 
 /// A split that is open for reading.
@@ -53,24 +54,29 @@ impl PySplit {
         self.split.num_deleted()
     }
 
-    #[pyo3(signature = (query=""))]
-    fn count(&self, py: Python<'_>, query: &str) -> PyResult<u64> {
+    fn count(&self, py: Python<'_>, query: &PyQuery) -> PyResult<u64> {
         let _timer = profile::start(Section::Count);
-        run(py, || search::count(&self.split, &Node::parse(query)?))
+        run(py, || search::count(&self.split, &query.node))
     }
 
-    #[pyo3(signature = (query, schema, options=""))]
+    #[pyo3(signature = (query, schema, *, limit=None, order=None, batch_rows=None, snippet=None))]
     fn search(
         &self,
-        py: Python<'_>,
-        query: &str,
+        query: &PyQuery,
         schema: &Bound<'_, PyAny>,
-        options: &str,
+        limit: Option<usize>,
+        order: Option<&Bound<'_, PyAny>>,
+        batch_rows: Option<usize>,
+        snippet: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<ArrowStream> {
+        let py = schema.py();
+        let order = order.map(from_python).transpose()?;
+        let snippet = snippet.map(from_python).transpose()?;
         let schema = import_schema(schema)?;
         let _timer = profile::start(Section::Search);
         let stream = run(py, || {
-            search::search(&self.split, &Node::parse(query)?, schema, &Options::parse(options)?)
+            let options = Options::new(limit, order, batch_rows, snippet)?;
+            search::search(&self.split, &query.node, schema, &options)
         })?;
         Ok(ArrowStream::new(stream))
     }
@@ -94,17 +100,18 @@ impl PySplit {
     /// Group keys, then functions, of the matching rows, in exactly this schema.
     fn aggregate(
         &self,
-        py: Python<'_>,
-        query: &str,
-        request: &str,
+        query: &PyQuery,
+        request: &Bound<'_, PyAny>,
         schema: &Bound<'_, PyAny>,
     ) -> PyResult<ArrowStream> {
+        let py = schema.py();
+        let request = from_python(request)?;
         let schema = import_schema(schema)?;
         let _timer = profile::start(Section::Aggregate);
         let cancel = Cancel::default();
         let batch = run_interruptible(py, &cancel, || {
-            let request = Request::parse(request)?;
-            aggregate::aggregate(&self.split, &Node::parse(query)?, &request, &schema, &cancel)
+            let request = Request::from_value(request)?;
+            aggregate::aggregate(&self.split, &query.node, &request, &schema, &cancel)
         })?;
         let schema = batch.schema();
         Ok(ArrowStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema))))

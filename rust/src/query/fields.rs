@@ -59,8 +59,8 @@ struct Described {
 
 impl Fields {
     /// From `[{"name", "type": Spark's name of the type, "role", "record"}]`.
-    pub fn parse(json: &str) -> Result<Fields> {
-        let described: Vec<Described> = serde_json::from_str(json)
+    pub fn from_value(value: Value) -> Result<Fields> {
+        let described: Vec<Described> = serde_json::from_value(value)
             .map_err(|e| EngineError::bad_query(format!("fields of a query: {e}")))?;
         let kinds = described.into_iter().map(|field| {
             let kind = kind_by_name(&field);

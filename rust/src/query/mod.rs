@@ -9,6 +9,7 @@ mod leaf;
 mod literal;
 mod scan;
 mod test;
+mod text;
 mod tokens;
 mod tree;
 
@@ -21,6 +22,7 @@ use tantivy::query::{
 pub use fields::{Fields, wildcard_regex};
 pub use literal::{Kind as KindOf, compare_floats};
 pub use test::{Test as ValueTest, whole_values};
+pub use text::SearchText;
 pub use tree::{Bound, Mode, Node};
 
 use crate::error::{EngineError, Result};
@@ -34,11 +36,6 @@ const ANY_MEMBER: &str = "\u{0}any";
 /// Turns a tree into a query; with `scoring`, only searched words give points.
 pub fn build(split: &Arc<Split>, node: &Node, scoring: bool) -> Result<Box<dyn Query>> {
     Builder { split, scoring }.build(node)
-}
-
-/// The tree of a text in the query language; `wanted` are the fields of words without a field.
-pub fn search_tree(text: &str, fields: &Fields, wanted: &[String], mode: Mode) -> Result<Node> {
-    fields::lower(&language::parse(text)?, text, fields, wanted, mode)
 }
 
 /// The condition of lying from one value (included) to another (excluded).
@@ -71,7 +68,7 @@ impl Builder<'_> {
             Node::Boost { arg, boost } => Ok(Box::new(BoostQuery::new(self.build(arg)?, *boost))),
             Node::Search { query, fields, mode } => {
                 let known = Fields::of_layout(&self.split.layout);
-                self.build(&search_tree(query, &known, fields, *mode)?)
+                self.build(&query.lower(&known, fields, *mode)?)
             }
             Node::TokenTerm { field, text } => self.on_column(field, |c| tokens::words(c, text)),
             Node::Phrase { field, text, slop } => {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::text::SearchText;
 use crate::error::{EngineError, Result};
 
 /// One node; values are encoded by the type of their column.
@@ -59,7 +60,7 @@ pub enum Node {
         arg: Box<Node>,
     },
     Search {
-        query: String,
+        query: SearchText,
         #[serde(default)]
         fields: Vec<String>,
         #[serde(default)]
@@ -124,11 +125,13 @@ fn one() -> u8 {
 }
 
 impl Node {
-    pub fn parse(json: &str) -> Result<Node> {
-        if json.trim().is_empty() {
-            return Ok(Node::All);
-        }
-        serde_json::from_str(json).map_err(|e| EngineError::bad_query(format!("{e}: {json}")))
+    pub fn from_value(value: Value) -> Result<Node> {
+        serde_json::from_value(value).map_err(|e| EngineError::bad_query(e.to_string()))
+    }
+
+    /// Whether the index holds the number of its rows, so that none is looked at.
+    pub fn is_lookup(&self) -> bool {
+        matches!(self, Node::All | Node::Term { .. })
     }
 
     /// Whether every document matches.

@@ -1,19 +1,15 @@
 //! What a search is asked for besides its query.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::error::{EngineError, Result};
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
-    #[serde(default)]
     pub limit: Option<usize>,
-    #[serde(default)]
     pub order: Option<Order>,
-    #[serde(default)]
     pub batch_rows: Option<usize>,
-    #[serde(default)]
     pub snippet: Option<SnippetOptions>,
 }
 
@@ -76,12 +72,20 @@ fn close_mark() -> String {
 const DEFAULT_BATCH_ROWS: usize = 8192;
 
 impl Options {
-    pub fn parse(json: &str) -> Result<Options> {
-        if json.trim().is_empty() {
-            return Ok(Options::default());
-        }
-        serde_json::from_str(json)
-            .map_err(|e| EngineError::bad_query(format!("search options: {e}: {json}")))
+    /// `order` is `"score"` or a list of sort keys, `snippet` names a field.
+    pub fn new(
+        limit: Option<usize>,
+        order: Option<Value>,
+        batch_rows: Option<usize>,
+        snippet: Option<Value>,
+    ) -> Result<Options> {
+        let bad = |e: serde_json::Error| EngineError::bad_query(format!("search options: {e}"));
+        Ok(Options {
+            limit,
+            order: order.map(serde_json::from_value).transpose().map_err(bad)?,
+            batch_rows,
+            snippet: snippet.map(serde_json::from_value).transpose().map_err(bad)?,
+        })
     }
 
     pub fn batch_rows(&self) -> usize {

@@ -9,7 +9,7 @@ use tantivy::tokenizer::TextAnalyzer;
 use super::options::SnippetOptions;
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};
-use crate::query::{Fields, Node, search_tree, wildcard_regex};
+use crate::query::{Fields, Node, wildcard_regex};
 use crate::store::lock;
 use crate::tokenizer;
 
@@ -157,7 +157,7 @@ fn collect(split: &Arc<Split>, column: &Column, node: &Node, wanted: &mut Wanted
         Node::Boost { arg, .. } => collect(split, column, arg, wanted)?,
         Node::Search { query, fields, mode } => {
             let known = Fields::of_layout(&split.layout);
-            collect(split, column, &search_tree(query, &known, fields, *mode)?, wanted)?;
+            collect(split, column, &query.lower(&known, fields, *mode)?, wanted)?;
         }
         Node::TokenTerm { field, text } | Node::Phrase { field, text, .. } if here(field) => {
             wanted.tokens.extend(tokens_of(column, text)?);
