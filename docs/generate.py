@@ -22,6 +22,7 @@ from indextables.config.option import PREFIX, Option, Status
 from indextables.config.registry import OPTIONS
 from indextables.errors import CODES
 from indextables.model.types import DataType, Struct
+from indextables.plan.bucket_calls import FORMS
 from indextables.sql.keywords import statements
 from indextables.sql.render import usage
 
@@ -158,6 +159,41 @@ Sizes are bytes or whole numbers with M or G. Predicates choose partitions, by t
 columns: `month > 9` compares numbers.""".splitlines()
 
 
+_FUNCTIONS = """\
+## Functions
+
+### Search
+
+`column indexquery 'query'` searches any column, `TEXTSEARCH` only text columns, `FIELDMATCH` only columns that are indexed whole.
+They stand in WHERE. `* indexquery 'query'` and `indexqueryall('query')` search all columns. The functions `indexquery(column,
+'query')`, `textsearch` and `fieldmatch` are the same; the column may be given by its name as a string, and each function also has
+the prefix `tantivy4spark_`. The query is a string, a parameter or a session variable; NULL finds nothing.
+
+### Buckets
+
+Group keys that the index computes. Arguments behind the column are constants.
+
+| function | column | result |
+|---|---|---|
+| `{histogram}` | a number | double: where the bucket begins |
+| `{date_histogram}` | a date or timestamp | timestamp: where the bucket begins |
+| `{range}` | a number | string: the name of the range |
+
+- `interval`: a number above 0; for dates a number with `ms`, `s`, `m`, `h`, `d`, `w`, `M` (months), `q`, `y`, or a word, as in `'15m'`,
+  `'1 day'`, `'month'`. Months, quarters and years follow the calendar in UTC.
+- `offset` moves the begin of every bucket: a number, or an interval of a fixed length such as `'-1h'`. The default is 0.
+- `min_doc_count`: only groups of at least so many rows are returned. Buckets without rows are never returned, so 0, the default,
+  and 1 mean the same.
+- `from` is included, `to` is not; NULL has no bound. Ranges cannot overlap.
+- A row without a value, or outside all ranges, is in the group NULL.
+
+```text
+SELECT indextables_date_histogram(ts, '1 hour') AS hour, count(*) FROM events GROUP BY 1 ORDER BY 1
+```""".format(
+    **{name.removeprefix("indextables_"): form for name, form in FORMS.items()}
+).splitlines()
+
+
 def sql() -> str:
     """The page of all commands."""
     lines = [
@@ -166,7 +202,7 @@ def sql() -> str:
         "<!-- written by docs/generate.py from python/indextables/commands -->",
         "",
     ]
-    lines += _SQL
+    lines += [*_SQL, "", *_FUNCTIONS]
     for rule in sorted((rule for rule in RULES if not rule.borrowed), key=_title):
         lines += ["", f"## {_title(rule)}", "", inspect.getdoc(rule.command) or ""]
         ways = [rule, *(r for r in RULES if r.borrowed and r.command is rule.command)]

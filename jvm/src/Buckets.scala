@@ -3,50 +3,89 @@ package org.apache.spark.sql.indextables
 import java.time.{Instant, ZoneOffset}
 import java.util.concurrent.TimeUnit
 
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{ApplyFunctionExpression, Cast, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, ApplyFunctionExpression, Cast, Expression, GreaterThanOrEqual, Literal}
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction
+import org.apache.spark.sql.connector.expressions.LiteralValue
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * `indextables_histogram`, `indextables_date_histogram`, `indextables_range`: what a row's bucket is.
- * As V2 functions they travel with GROUP BY to the index; where they are not pushed down Spark
- * computes the same.
+ * Python checks the arguments and spells them in one way. As V2 functions the calls travel with GROUP BY to
+ * the index; where they are not pushed down Spark computes the same.
  */
 object Buckets {
-  def histogram(arguments: Seq[Expression]): Expression = {
-    check("indextables_histogram(column, interval[, offset[, min_doc_count]])", arguments, 2 to 4)
-    call(new Histogram, arguments.take(3).map(Cast(_, DoubleType)), arguments)
-  }
-  def dateHistogram(arguments: Seq[Expression]): Expression = {
-    check("indextables_date_histogram(column, 'interval'[, 'offset'[, min_doc_count]])", arguments, 2 to 4)
-    call(new DateHistogram, Cast(arguments.head, TimestampType) +: arguments.slice(1, 3), arguments)
-  }
-  def range(arguments: Seq[Expression]): Expression = {
-    if (arguments.length < 4 || arguments.length % 3 != 1)
-      check("indextables_range(column, 'name', from, to, ...)", arguments, 4 to 3)
-    val typed = arguments.tail.zipWithIndex.map { case (a, i) => if (i % 3 == 0) Cast(a, StringType) else Cast(a, DoubleType) }
-    call(new RangeBucket, Cast(arguments.head, DoubleType) +: typed, arguments)
+  private val functions: Map[String, () => BucketFunction[_]] = Map("indextables_histogram" -> (() => new Histogram),
+    "indextables_date_histogram" -> (() => new DateHistogram), "indextables_range" -> (() => new RangeBucket))
+  def names: Iterable[String] = functions.keys
+
+  def call(name: String)(arguments: Seq[Expression]): Expression = {
+    val reply = Rpc.call("bucket", described(name, arguments)).json
+    val given = reply.get("arguments").elements().asScala.map(literal).toSeq
+    val function = functions(name)().of(given.length + 1, reply.get("min_doc_count").asInt)
+    ApplyFunctionExpression(function, Cast(arguments.head, function.inputTypes().head) +: given)
   }
 
-  private def call(function: BucketFunction[_], typed: Seq[Expression], given: Seq[Expression]): Expression =
-    ApplyFunctionExpression(function.of(typed.map(_ => NullType)), typed)
+  /** The column by its type alone, what is constant with its value. */
+  private def described(name: String, arguments: Seq[Expression]): ObjectNode = {
+    val request = Rpc.json().put("function", name)
+    val described = request.putArray("arguments")
+    arguments.foreach { a =>
+      val node = if (a.foldable) Encoder.encode(LiteralValue(a.eval(), a.dataType)) else Rpc.json()
+      described.add(node.set[ObjectNode]("type", Encoder.typeOf(a.dataType)))
+    }
+    request
+  }
 
-  private def check(form: String, arguments: Seq[Expression], allowed: Range): Unit =
-    if (!allowed.contains(arguments.length))
-      throw new IndexTablesException(s"[SQL_SYNTAX] `$form` is called with ${arguments.length} arguments")
+  private def literal(value: JsonNode): Expression =
+    if (value.isTextual) Literal(value.asText)
+    else if (value.isNull) Literal(null, DoubleType)
+    else Literal(value.asDouble)
 }
 
-abstract class BucketFunction[T] extends ScalarFunction[T] {
+/** `min_doc_count`: groups of fewer rows are left out. */
+object LeaveOutSmallBuckets extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case grouped: Aggregate if grouped.resolved && least(grouped) > 1 =>
+      val count = Alias(Count(Literal(1)).toAggregateExpression(), "min_doc_count")()
+      val every = grouped.transformExpressions {
+        case call @ ApplyFunctionExpression(function: BucketFunction[_], _) => call.copy(function = function.of(1))
+      }
+      val counted = every.copy(aggregateExpressions = every.aggregateExpressions :+ count)
+      Project(grouped.output, Filter(GreaterThanOrEqual(count.toAttribute, Literal(least(grouped).toLong)), counted))
+  }
+
+  private def least(grouped: Aggregate): Int = grouped.groupingExpressions.flatMap(_.collect {
+    case ApplyFunctionExpression(function: BucketFunction[_], _) => function.least
+  }).maxOption.getOrElse(0)
+}
+
+abstract class BucketFunction[T] extends ScalarFunction[T] with Cloneable {
   private var arguments: Array[DataType] = Array.empty
-  def of(given: Seq[DataType]): this.type = { arguments = types(given.length); this }
+  /** How many rows a group must have to be kept. */
+  var least: Int = 0
+  def of(count: Int, leastRows: Int): this.type = { arguments = types(count); least = leastRows; this }
+  def of(leastRows: Int): BucketFunction[T] = {
+    val same = clone().asInstanceOf[BucketFunction[T]]
+    same.least = leastRows
+    same
+  }
   protected def types(count: Int): Array[DataType]
   override def inputTypes(): Array[DataType] = arguments
   override def canonicalName(): String = name()
   // the same call in SELECT and in GROUP BY is the same expression
   override def equals(other: Any): Boolean = other match {
-    case that: BucketFunction[_] => canonicalName() == that.canonicalName() && inputTypes().sameElements(that.inputTypes())
+    case that: BucketFunction[_] => canonicalName() == that.canonicalName() && least == that.least &&
+      inputTypes().sameElements(that.inputTypes())
     case _ => false
   }
   override def hashCode(): Int = canonicalName().hashCode
@@ -59,8 +98,7 @@ class Histogram extends BucketFunction[java.lang.Double] {
   override def produceResult(row: InternalRow): java.lang.Double =
     if (row.isNullAt(0)) null
     else {
-      val interval = row.getDouble(1)
-      val offset = if (row.numFields > 2) row.getDouble(2) else 0.0
+      val (interval, offset) = (row.getDouble(1), row.getDouble(2))
       math.floor((row.getDouble(0) - offset) / interval) * interval + offset
     }
 }
@@ -72,26 +110,24 @@ class DateHistogram extends BucketFunction[java.lang.Long] {
   override def produceResult(row: InternalRow): java.lang.Long =
     if (row.isNullAt(0)) null
     else {
-      val offset = if (row.numFields > 2) DateHistogram.micros(row.getString(2)) else 0L
+      val offset = DateHistogram.micros(row.getString(2))
       DateHistogram.start(row.getLong(0) - offset, row.getString(1)) + offset
     }
 }
 
+/** Intervals as Python spells them: a number and one of these units. */
 object DateHistogram {
   private val Form = """(-?\d+)(ms|s|m|h|d|w|M|q|y)""".r
   private val units = Map("ms" -> 1000L, "s" -> 1000000L, "m" -> 60000000L, "h" -> 3600000000L,
     "d" -> 86400000000L, "w" -> 604800000000L)
   private val months = Map("M" -> 1, "q" -> 3, "y" -> 12)
 
-  def micros(text: String): Long = text match {
-    case Form(n, unit) if units.contains(unit) => n.toLong * units(unit)
-    case _ => throw new IndexTablesException(s"[SQL_SYNTAX] `$text` is not an interval such as `5m`, `1h`, `1d`")
-  }
+  def micros(text: String): Long = text match { case Form(n, unit) => n.toLong * units(unit) }
 
-  /** The start of the bucket a moment is in; months, quarters and years follow the calendar in UTC. */
-  def start(moment: Long, interval: String): Long = interval match {
-    case Form(n, unit) if months.contains(unit) && n.toInt > 0 =>
-      val date = Instant.ofEpochSecond(Math.floorDiv(moment, 1000000L)).atZone(ZoneOffset.UTC)
+  /** The start of the bucket a timestamp is in; months, quarters and years follow the calendar in UTC. */
+  def start(timestamp: Long, interval: String): Long = interval match {
+    case Form(n, unit) if months.contains(unit) =>
+      val date = Instant.ofEpochSecond(Math.floorDiv(timestamp, 1000000L)).atZone(ZoneOffset.UTC)
       val month = date.getYear.toLong * 12 + date.getMonthValue - 1
       val step = n.toLong * months(unit)
       val first = Math.floorDiv(month, step) * step
@@ -99,8 +135,7 @@ object DateHistogram {
       TimeUnit.DAYS.toMicros(day.toEpochDay)
     case _ =>
       val step = micros(interval)
-      if (step <= 0) throw new IndexTablesException(s"[SQL_SYNTAX] the interval `$interval` must be positive")
-      Math.floorDiv(moment, step) * step
+      Math.floorDiv(timestamp, step) * step
   }
 }
 

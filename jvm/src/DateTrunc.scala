@@ -20,7 +20,7 @@ object OfferDateTrunc extends Rule[LogicalPlan] {
     case above @ (_: Aggregate | _: Project) =>
       above.mapExpressions(_.transform {
         case t @ TruncTimestamp(unit: Literal, moment, Some(_)) if unit.value != null && moment.dataType == TimestampType =>
-          ApplyFunctionExpression(new DateTrunc(t.zoneId).of(Seq(StringType, TimestampType)), Seq(unit, moment))
+          ApplyFunctionExpression(new DateTrunc(t.zoneId).of(2, 0), Seq(unit, moment))
       }).mapChildren(offered)
     case other => other.mapChildren(offered)
   }

@@ -24,13 +24,12 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectPlannerStrategy(_ => CreateLike)
       extensions.injectHintResolutionRule(TravelByName(_))
       extensions.injectHintResolutionRule(_ => MissingPaths)
-      Search.Operators.foreach { operator =>
-        function(extensions, operator, Search.function(operator, all = false))
-        function(extensions, operator + "all", Search.function(operator, all = true))
+      extensions.injectPostHocResolutionRule(_ => LeaveOutSmallBuckets)
+      for (operator <- Search.Operators; prefix <- Seq("", Names.LegacyPrefix)) {
+        function(extensions, prefix + operator, Search.function(operator, all = false))
+        function(extensions, prefix + operator + "all", Search.function(operator, all = true))
       }
-      function(extensions, "indextables_histogram", Buckets.histogram)
-      function(extensions, "indextables_date_histogram", Buckets.dateHistogram)
-      function(extensions, "indextables_range", Buckets.range)
+      Buckets.names.foreach(name => function(extensions, name, Buckets.call(name)))
     }
 
   private def function(extensions: SparkSessionExtensions, name: String, build: Seq[Expression] => Expression): Unit =

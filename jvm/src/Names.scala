@@ -5,6 +5,8 @@ package org.apache.spark.sql.indextables {
     val Format = "indextables"
     val Keys = s"spark.$Format."
     val Catalog = "spark.sql.catalog." + Format
+    /** In front of the names of functions, as an older release of the existing implementation has them. */
+    val LegacyPrefix = "tantivy4spark_"
     /** In front of `indexquery` it stands for every searchable column. */
     val AllFields = "_indexall"
 

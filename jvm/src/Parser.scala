@@ -102,6 +102,12 @@ object Sql {
   private val keywords = Set("SELECT", "WHERE", "AND", "OR", "NOT", "ON", "HAVING", "WHEN", "THEN", "ELSE", "CASE",
     "BY", "DISTINCT", "FROM", "JOIN", "IN", "LIKE", "AS", "IS", "BETWEEN", "FILTER", "QUALIFY", "USING", "LIMIT")
 
+  // a word after the operator that can not be a variable: then the operator's name is an alias
+  private val follows = keywords ++ Set("GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "WINDOW", "OFFSET", "UNION",
+    "EXCEPT", "INTERSECT", "MINUS", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "SEMI", "ANTI", "NATURAL", "LATERAL",
+    "TABLESAMPLE", "PIVOT", "UNPIVOT", "END", "NULLS", "SET", "VALUES", "RLIKE", "ILIKE", "OVER",
+    "VERSION", "TIMESTAMP", "FOR", "WITH", "MATCHED")
+
   def tokens(text: String): IndexedSeq[String] = Token.findAllIn(text).toIndexedSeq
   def words(tokens: IndexedSeq[String]): IndexedSeq[String] = tokens.filterNot(blank)
   private def blank(token: String) = token.trim.isEmpty || token.startsWith("--") || token.startsWith("/*")
@@ -149,7 +155,15 @@ object Sql {
     else if (tokens(i) == ":" && i + 1 < tokens.length && name(tokens(i + 1))) Some(i + 2)
     else if (tokens(i) == "$" && tokens.lift(i + 1).contains("{")) Some(tokens.indexOf("}", i) + 1).filter(_ > 0)
     else if (name(tokens(i)) && tokens.lift(i + 1).contains("(")) closing(tokens, i + 1)
+    else if (name(tokens(i)) && !follows(tokens(i).toUpperCase)) Some(qualified(tokens, i))
     else None
+  }
+
+  /** Where a variable's name ends, which may be `session.q`. */
+  private def qualified(tokens: IndexedSeq[String], first: Int): Int = {
+    var last = first
+    while (tokens.lift(last + 1).contains(".") && tokens.lift(last + 2).exists(name)) last += 2
+    last + 1
   }
 
   /** Adjacent texts are one text in SQL. */

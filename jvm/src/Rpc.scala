@@ -13,6 +13,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.{SparkContext, SparkEnv, SparkException}
 import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
 import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.execution.python.PythonPlannerRunner
 import org.apache.spark.sql.internal.SQLConf
 
@@ -33,7 +34,10 @@ object Reply {
 
 /** An error of the table format: one line that carries its code, a cause and a way out. */
 class IndexTablesException(text: String, cause: Option[Throwable] = None)
-  extends AnalysisException(text, None, None, cause, None, Map.empty[String, String], Array.empty)
+  extends AnalysisException(text, None, None, cause, None, Map.empty[String, String], Array.empty) {
+  /** Spark would put a copy in its place, which PySpark cannot show. */
+  override def withPosition(origin: Origin): AnalysisException = this
+}
 
 /**
  * The whole contract with Python: an operation and a JSON document go in, a JSON document and binary
@@ -88,7 +92,7 @@ object Rpc {
     }
   }
   private val repeatable = Set("ping", "load", "require", "push", "offer", "plan", "run", "column_statistics",
-    "partitions", "echo", "prepare_write", "begin_write", "abort", "can_delete", "command_schema", "lost",
+    "partitions", "bucket", "echo", "prepare_write", "begin_write", "abort", "can_delete", "command_schema", "lost",
     "stream_start", "stream_latest", "stream_plan")
 
   private def sendBySpark(operation: String, request: ObjectNode, again: Boolean): Reply = {

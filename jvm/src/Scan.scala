@@ -109,8 +109,11 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   }
 
   def isLocal: Boolean = planned().json.get("local").asBoolean
-  /** The whole answer as an Arrow stream, with no Spark job. */
-  def answer(): Reply = calls.call("run", request)
+  /** The whole answer as an Arrow stream, with no Spark job; a small one came with the plan. */
+  def answer(): Reply = {
+    val reply = planned()
+    if (reply.json.get("local").asBoolean && reply.parts.nonEmpty) reply else calls.call("run", request)
+  }
 
   override def readSchema(): StructType = output
   override def description(): String =

@@ -3,12 +3,13 @@ package org.apache.spark.sql.indextables
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{TypeCheckResult, UnresolvedAttribute}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, StringType}
+import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, NullType, StringType}
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * `column indexquery 'text'` and its siblings; `all` searches every column and `left` only says of
@@ -24,22 +25,30 @@ case class Search(operator: String, all: Boolean, left: Expression, right: Expre
   override def nullable: Boolean = false
   override def foldable: Boolean = false
   override def checkInputDataTypes(): TypeCheckResult =
-    if (right.foldable && right.dataType.isInstanceOf[StringType]) TypeCheckResult.TypeCheckSuccess
-    else TypeCheckResult.TypeCheckFailure(s"the right side of `$operator` must be a constant text")
+    if (right.foldable && Search.isText(right.dataType)) TypeCheckResult.TypeCheckSuccess
+    else TypeCheckResult.TypeCheckFailure(s"the right side of `$operator` must be a constant string")
 
   // whole-stage code is made on the driver: the query fails before any task starts
   override def doGenCode(context: CodegenContext, code: ExprCode): ExprCode = throw notPushed
   override def eval(row: InternalRow): Any = throw notPushed
+  // a bound column has no name any more
+  private def shown = left match {
+    case column: Attribute => s"${column.name} $symbol ${right.sql}"
+    case _ => s"$symbol ${right.sql}"
+  }
   private def notPushed = new IndexTablesException(
-    s"[SEARCH_NOT_PUSHED] `$sql` can not be answered by an index here; hint: use it in WHERE, directly " +
-      "on a column of an IndexTables table, and not on a cached DataFrame, after an aggregation or " +
-      "beside a condition that only Spark can compute in the same OR")
+    s"[SEARCH_NOT_PUSHED] `$shown` cannot be answered by an index here; hint: use it in WHERE, directly on a " +
+      "column of an IndexTables table, and not on a cached DataFrame, in SELECT, CASE or HAVING, after an " +
+      "aggregation, or in one OR with a condition that only Spark can compute")
   override protected def withNewChildrenInternal(l: Expression, r: Expression): Expression = copy(left = l, right = r)
 }
 
 object Search {
   val Operators: Seq[String] = Seq("indexquery", "textsearch", "fieldmatch")
   val names: Set[String] = Operators.flatMap(o => Seq(o, o + "all")).toSet
+
+  /** NULL finds nothing, as any comparison with it. */
+  def isText(kind: DataType): Boolean = kind.isInstanceOf[StringType] || kind == NullType
 
   def function(operator: String, all: Boolean)(arguments: Seq[Expression]): Expression = arguments match {
     case Seq(column, query) => Search(operator, all, column, query)
@@ -63,6 +72,10 @@ object ResolveSearch extends Rule[LogicalPlan] {
         s.copy(left = column(filter.child, qualifier).getOrElse(throw new IndexTablesException(
           s"[SEARCH_NOT_PUSHED] `${s.sql}` does not say which table it means; hint: use it on one " +
             s"IndexTables table, or write `table.${Names.AllFields} ${s.operator} '...'`")))
+      // the column may be given by its name: `indexquery('message', 'x')`
+      case s @ Search(_, false, Literal(name: UTF8String, _), _) =>
+        filter.child.resolveQuoted(name.toString, filter.conf.resolver).fold[Expression](
+          s.copy(left = UnresolvedAttribute.quotedString(name.toString)))(column => s.copy(left = column))
     }
   }
 

@@ -124,6 +124,12 @@ CODES: dict[str, Code] = {
         "cast the column to a wider type first",
         "22003",
     ),
+    "BUCKET_ARGUMENTS": Code(
+        InvalidError,
+        "`{function}`: {problem}; it is called as `{form}`",
+        "the arguments of bucket functions are described in docs/sql.md",
+        "42K0E",
+    ),
     "CACHE_FOLDER_FOREIGN": Code(
         StorageError,
         "`{path}` belongs to another user",

@@ -17,6 +17,7 @@ from indextables.expr.binding import UTC_NAMES, column_under_casts
 from indextables.expr.predicate import Call, Expr, Literal
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
 from indextables.plan.columns import field_name
+from indextables.plan.intervals import Interval, parse_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
 
 Bucket = tuple[dict[str, Any], pa.DataType]
 _MOMENT = pa.timestamp("us", tz="UTC")
-# intervals of a fixed length in microseconds, and those that follow the calendar in months
-_INTERVAL = re.compile(r"(-?[0-9]{1,9})(ms|s|m|h|d|w|M|q|y)")
-_MICROS = {
-    "ms": 1000,
-    "s": 1_000_000,
-    "m": 60_000_000,
-    "h": 3_600_000_000,
-    "d": 86_400_000_000,
-    "w": 604_800_000_000,
-}
-_MONTHS = {"M": 1, "q": 3, "y": 12}
-_LONGEST_MICROS = 1 << 62
 # Spark's words for what a date or time is cut down to
 _TRUNCATIONS = {
     **dict.fromkeys(("YEAR", "YYYY", "YY"), "year"),
@@ -87,29 +76,16 @@ def _date_histogram(
     )
     if not certain or not 1 <= len(values) <= 2:  # noqa: PLR2004 (interval and offset)
         return None
-    interval, offset = _interval(values[0]), _micros(values[1]) if len(values) > 1 else 0
-    if interval is None or offset is None:
+    interval = parse_interval(values[0])
+    offset = parse_interval(values[1]) if len(values) > 1 else Interval(0, "ms")
+    if interval is None or interval.number <= 0 or offset is None or offset.micros is None:
         return None
-    return {"date_histogram": {"field": field, **interval, "offset_us": offset}}, _MOMENT
-
-
-def _interval(text: Any) -> dict[str, int] | None:
-    """A positive interval such as `5m` or `1M`."""
-    found = _INTERVAL.fullmatch(text) if isinstance(text, str) else None
-    if found is None or int(found[1]) <= 0:
-        return None
-    if found[2] in _MONTHS:
-        return {"interval_months": int(found[1]) * _MONTHS[found[2]]}
-    micros = _micros(text)
-    return None if micros is None else {"interval_us": micros}
-
-
-def _micros(text: Any) -> int | None:
-    found = _INTERVAL.fullmatch(text) if isinstance(text, str) else None
-    if found is None or found[2] not in _MICROS:
-        return None
-    micros = int(found[1]) * _MICROS[found[2]]
-    return micros if abs(micros) < _LONGEST_MICROS else None
+    length = (
+        {"interval_months": interval.months}
+        if interval.micros is None
+        else {"interval_us": interval.micros}
+    )
+    return {"date_histogram": {"field": field, **length, "offset_us": offset.micros}}, _MOMENT
 
 
 def _is_number(kind: DataType, chain: tuple[DataType, ...]) -> bool:

@@ -49,6 +49,7 @@ _PLACES = {
     "plan": "scan:plan",
     "run": "scan:run",
     "column_statistics": "scan:column_statistics",
+    "bucket": "buckets:bucket",
     "prepare_write": "write:prepare",
     "begin_write": "write:begin",
     "commit": "write:commit",

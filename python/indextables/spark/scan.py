@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from indextables.plan.prune import column_bounds
+from indextables.plan.scan import touched_bytes
 from indextables.read.scan import run_scan
 from indextables.runtime.handles import follow, orders
 from indextables.runtime.process_stats import fetched
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from indextables.read.scan import Scan
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
+
+# a plan brings along what is found by reading less than this; EXPLAIN pays for it too
+_CARRIED_BYTES = 8 << 20
 
 
 def push(request: Request) -> dict[str, Any]:
@@ -72,14 +76,25 @@ def plan(request: Request) -> Answer:
     local = scan.local and not request.body.get("distributed")
     reply = _described(request.body, scan, local=local)
     if local:
-        return reply, []
+        return _with_rows(request, scan, reply)
     parts, places = shipped_scan(scan, request)
     return reply | {"hosts": places}, parts
 
 
 def run(request: Request) -> Answer:
     """The whole answer, as an Arrow stream."""
-    scan = scan_of(request)
+    return _answered(request, scan_of(request))
+
+
+def _with_rows(request: Request, scan: Scan, reply: dict[str, Any]) -> Answer:
+    """A plan with its answer, where that costs no more than asking once more."""
+    if touched_bytes(scan.plan, scan.table.columns) > _CARRIED_BYTES:
+        return reply, []
+    answer, parts = _answered(request, scan)
+    return reply | answer, parts
+
+
+def _answered(request: Request, scan: Scan) -> Answer:
     follow(orders(request.app))
     before = fetched()
     result = to_stream(run_scan(scan))

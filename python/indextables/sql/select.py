@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from indextables.expr.aggregation import Function, SortKey
 from indextables.expr.predicate import Call, Column, Expr, Literal
 from indextables.model.types import Atomic, DataType
+from indextables.plan.bucket_calls import FORMS, NOT_CONSTANT, check_call
 from indextables.sql.tokens import Kind, Token, syntax_error, tokenize
 
 if TYPE_CHECKING:
@@ -60,6 +61,10 @@ def _resolve(given: str, names: Sequence[str]) -> str | None:
     return given if given in alike else alike[0] if len(alike) == 1 else None
 
 
+def _literal(value: Any) -> Literal:
+    return Literal(value, _STRING if isinstance(value, str) else _DOUBLE)
+
+
 class _Parser:
     def __init__(self, text: str, schema: Struct) -> None:
         self.text, self.schema, self.tokens, self.at = text, schema, tokenize(text), 0
@@ -101,7 +106,21 @@ class _Parser:
         while self.takes(","):
             args.append(self.argument(name))
         self.need("`)`", found=self.takes(")"))
-        return Call(name, tuple(args))
+        return self.checked(Call(name, tuple(args)))
+
+    def checked(self, call: Call) -> Call:
+        """The same call with its arguments complete and in one spelling."""
+        if call.name not in FORMS:
+            return call
+        column, *others = call.args
+        given = [arg.value if isinstance(arg, Literal) else NOT_CONSTANT for arg in others]
+        inner = column.args[0] if isinstance(column, Call) else column
+        self.need("a column as first argument", found=isinstance(inner, Column))
+        assert isinstance(inner, Column)
+        found = check_call(call.name, self.type_of(inner), given)
+        if found.min_doc_count > 1:
+            raise syntax_error("min_doc_count is for SQL; filter the groups", self.text, 0)
+        return Call(call.name, (column, *(_literal(value) for value in found.arguments)))
 
     def argument(self, name: str) -> Expr:
         if self.peek.kind is Kind.STRING:
