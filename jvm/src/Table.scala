@@ -31,6 +31,7 @@ case class TableState(exists: Boolean, schema: StructType, partitionColumns: Seq
 
   /** Schema and partitioning, as Python reads them. */
   def describe(request: ObjectNode): ObjectNode = {
+    Option(json.get("mode")).foreach(mode => request.put("mode", mode.asText))
     request.set[ObjectNode]("table_schema", Encoder.typeOf(schema))
     val columns = request.putArray("partition_by")
     partitionColumns.foreach(c => columns.add(c))

@@ -111,6 +111,8 @@ def _commit(request: Request) -> tuple[dict[str, Any], OpenTable | None]:
         txn=_txn(request),
         keyed=spec if spec.key is not None else None,
         attempt=_attempt(request),
+        # Spark's mode of a save by path; one that creates must not follow another writer's table
+        only_new=request.body.get("mode") in ("errorifexists", "ignore"),
     )
     log = log_of(request)
     done = commit_save(log, save, None if table is None else table.snapshot)
