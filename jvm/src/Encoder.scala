@@ -58,7 +58,11 @@ object Encoder {
     node
   }
 
-  def typeOf(dataType: DataType): JsonNode = Rpc.parse(dataType.json)
+  /** Spark's JSON of a string leaves its collation to the metadata of a column; here there is none. */
+  def typeOf(dataType: DataType): JsonNode = dataType match {
+    case s: StringType => Rpc.mapper.getNodeFactory.textNode(s.typeName)
+    case other => Rpc.parse(other.json)
+  }
 
   /** Values as the engine reads them: days, microseconds, unscaled text, base64. */
   private def literal(value: Any, dataType: DataType): ObjectNode = {
@@ -74,9 +78,19 @@ object Encoder {
       case v: java.lang.Float => double(node, v.doubleValue)
       case v: java.lang.Double => double(node, v)
       case v: Decimal => node.put("lit", v.toJavaBigDecimal.toPlainString)
-      case v: UTF8String => node.put("lit", v.toString)
+      case v: UTF8String => string(node, v)
       case v: Array[Byte] => node.put("lit", Base64.getEncoder.encodeToString(v))
       case _ => node.put("op", "UNKNOWN").put("class", value.getClass.getName)
+    }
+  }
+
+  /** Any bytes are a string to Spark; JSON has texts only. */
+  private def string(node: ObjectNode, value: UTF8String): ObjectNode = {
+    val text = value.toString
+    if (UTF8String.fromString(text).equals(value)) node.put("lit", text)
+    else {
+      node.putObject("lit").put("base64", Base64.getEncoder.encodeToString(value.getBytes))
+      node
     }
   }
 

@@ -64,8 +64,9 @@ object ResolveSearch extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case node if node.childrenResolved && node.expressions.exists(_.exists(coerced)) =>
       node.transformExpressions {
-        // Spark casts the text to the column's type to compare them: cast the column instead
-        case s @ Search(_, _, left, c: Cast) if coerced(s) => s.copy(left = Cast(left, StringType), right = c.child)
+        // Spark casts the text, and often the column too, to a type both fit: cast only the column, to text
+        case s @ Search(_, _, left, c: Cast) if coerced(s) =>
+          s.copy(left = Cast(bare(left), StringType), right = c.child)
       }
     case filter: Filter if filter.childrenResolved => filter.transformExpressions {
       case s @ Search(_, true, AllFields(qualifier), _) =>
@@ -82,6 +83,11 @@ object ResolveSearch extends Rule[LogicalPlan] {
   private def coerced(e: Expression): Boolean = e match {
     case Search(_, _, left, c: Cast) => left.resolved && c.child.dataType.isInstanceOf[StringType]
     case _ => false
+  }
+
+  private def bare(e: Expression): Expression = e match {
+    case c: Cast => bare(c.child)
+    case other => other
   }
 
   private object AllFields {

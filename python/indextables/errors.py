@@ -358,6 +358,13 @@ CODES: dict[str, Code] = {
         "correct the column name",
         "42703",
     ),
+    "INDEXING_UNREADABLE": Code(
+        SchemaMismatchError,
+        "`{key}` names column `{column}`, which has no columnar copy: without its stored value it "
+        "could be searched, but neither returned nor kept when its row changes",
+        "leave the column out of the list",
+        "42K09",
+    ),
     "INTERNAL": Code(
         InternalError,
         "{detail}",
@@ -441,6 +448,12 @@ CODES: dict[str, Code] = {
         "{problem}",
         "use partition columns only, compared with constants",
         "42000",
+    ),
+    "PARTITION_TYPE": Code(
+        UnsupportedError,
+        "column `{column}` of type `{type}` cannot be a partition column",
+        "partition by a column that is compared by its bytes",
+        "0A000",
     ),
     "PARTITION_VALUE_INVALID": Code(
         CorruptError,
@@ -529,8 +542,8 @@ CODES: dict[str, Code] = {
     "QUERY_UNKNOWN_FIELD": Code(
         InvalidError,
         "IndexQuery references non-existent field '{field}'. Available fields are: [{available}]",
-        "correct the field name in the search text: it is a column of the table, "
-        "whatever the column of a view is called",
+        "correct the field name in the search text: it is a column of the table, whatever the "
+        'column of a view is called; quote a word that has a colon itself: `"10.0.0.1:8080"`',
         "42703",
     ),
     "REPAIR_LOG_EXISTS": Code(

@@ -10,6 +10,7 @@ use crate::error::{At, Result};
 use crate::open::{Split, read_sidecar};
 use crate::split::SIDECAR_FILE;
 use crate::store::Store;
+use crate::texts::outward_type;
 
 /// Counts, columns, files and the bytes of every component, as JSON.
 pub fn describe(split: &Split) -> Result<Value> {
@@ -19,7 +20,7 @@ pub fn describe(split: &Split) -> Result<Value> {
         .map(|column| {
             json!({
                 "name": column.name,
-                "type": column.data_type.to_string(),
+                "type": outward_type(&column.data_type).to_string(),
                 "encoding": column.encoding,
                 "fast": column.fast,
                 "indexed": column.indexed,

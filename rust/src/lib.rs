@@ -20,6 +20,7 @@ pub mod query;
 pub mod search;
 pub mod split;
 pub mod store;
+pub mod texts;
 pub mod tokenizer;
 pub mod write;
 

@@ -75,8 +75,8 @@ fn fast_slices(split: &Split, segment: &Segment, fields: &[String]) -> Result<Ve
     let readers = segment.reader.fast_fields();
     let mut found = Vec::new();
     // a field without a fast column has nothing to load
-    let is_fast = |name: &&String| split.layout.get(name).is_some_and(|column| column.fast);
-    for name in fields.iter().filter(is_fast) {
+    let columns = fields.iter().filter_map(|name| split.layout.get(name));
+    for name in columns.filter(|column| column.fast).map(|column| &column.field_name) {
         let mut handles = readers.dynamic_column_handles(name)?;
         handles.extend(readers.dynamic_subpath_column_handles(name)?);
         found.extend(handles.iter().map(|handle| handle.file_slice().clone()));

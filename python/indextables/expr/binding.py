@@ -388,4 +388,6 @@ def _array_contains(node: ArrayContains, scope: Scope) -> Predicate:
     value = to_float32(item.value) if kind_of(kind.element) == "float" else item.value
     if kind_of(kind.element) == "decimal" and kind.element != item.type:
         return _opaque("ARRAY_CONTAINS", node.array)
+    if kind_of(kind.element) == "string" and not is_plain_string(kind.element):
+        return _opaque("ARRAY_CONTAINS", node.array)
     return HasElement(path, kind, value)

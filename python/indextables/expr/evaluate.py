@@ -26,6 +26,7 @@ from indextables.expr.predicate import (
 )
 from indextables.expr.regexes import translate_regex
 from indextables.expr.values import FLOATING, kind_of
+from indextables.model.strings import decoded, is_valid, string_array, to_bytes
 from indextables.model.types import DataType
 
 Values = Mapping[Path, pa.Array]
@@ -79,6 +80,8 @@ def to_scalar(value: Any, column_type: DataType) -> pa.Scalar:
         return pa.scalar(value, pa.int32()).cast(arrow)
     if pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow):
         return pa.scalar(value, pa.int64()).cast(arrow)
+    if pa.types.is_string(arrow):
+        return string_array([value])[0]
     return pa.scalar(value, arrow)
 
 
@@ -89,6 +92,8 @@ def _one_of(leaf: OneOf, column: pa.Array) -> pa.Array:
         hit = constant(value=False, rows=len(column))
         for scalar in scalars:
             hit = pc.or_(hit, _is(column, scalar))
+    elif kind_of(leaf.type) == "string":
+        hit = pc.is_in(column, string_array(leaf.values))
     else:
         hit = pc.is_in(column, pa.array([s.as_py() for s in scalars], leaf.type.to_arrow()))
     hit = pc.if_else(pc.is_null(column), pa.scalar(None, pa.bool_()), hit)
@@ -143,13 +148,18 @@ _FLOAT_COMPARE = {
 
 
 def _text(leaf: TextMatch, column: pa.Array) -> pa.Array | None:
-    if leaf.kind == "prefix":
-        return pc.starts_with(column, leaf.pattern)
-    if leaf.kind == "suffix":
-        return pc.ends_with(column, leaf.pattern)
-    if leaf.kind == "contains":
-        return pc.match_substring(column, leaf.pattern)
+    if leaf.kind in _BYTE_TESTS:
+        return _BYTE_TESTS[leaf.kind](column.view(pa.binary()), to_bytes(leaf.pattern))
+    if not is_valid(leaf.pattern):
+        return None
     if leaf.kind == "like":
-        return pc.match_like(column, leaf.pattern)
+        return pc.match_like(decoded(column), leaf.pattern)
     pattern = translate_regex(leaf.pattern)
-    return None if pattern is None else pc.match_substring_regex(column, pattern)
+    return None if pattern is None else pc.match_substring_regex(decoded(column), pattern)
+
+
+_BYTE_TESTS = {
+    "prefix": pc.starts_with,
+    "suffix": pc.ends_with,
+    "contains": pc.match_substring,
+}

@@ -1,7 +1,8 @@
 """Values of literals: how they look in JSON, in Python, and in which order Spark puts them.
 
 In Python a date is its day number, a timestamp its microseconds, an interval its microseconds or
-months: the numbers the engine compares. Decimals are `decimal.Decimal`, binary is `bytes`.
+months: the numbers the engine compares. Decimals are `decimal.Decimal`, binary is `bytes`. Strings
+that are not UTF-8 have surrogate escapes (`model.strings`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import struct
 from decimal import Decimal as Number
 from typing import Any
 
+from indextables.model.strings import from_json, to_bytes, to_json
 from indextables.model.types import Array, Atomic, DataType, Decimal, Struct
 
 INTEGRAL_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
@@ -38,7 +40,7 @@ def is_plain_string(column_type: DataType) -> bool:
     )
 
 
-def decode(value: Any, column_type: DataType) -> Any:
+def decode(value: Any, column_type: DataType) -> Any:  # noqa: PLR0911 (one per kind)
     """The Python value of a JSON value of this type."""
     if value is None:
         return None
@@ -50,6 +52,8 @@ def decode(value: Any, column_type: DataType) -> Any:
         return Number(str(value))
     if kind == "binary":
         return base64.b64decode(value)
+    if kind == "string":
+        return from_json(value)
     if isinstance(column_type, Array):
         return [decode(item, column_type.element) for item in value]
     return value
@@ -64,7 +68,7 @@ def encode(value: Any, column_type: DataType) -> Any:
         return format(value, "f")
     if kind == "binary":
         return base64.b64encode(value).decode("ascii")
-    return value
+    return to_json(value) if kind == "string" else value
 
 
 def encode_float(value: float) -> float | str:
@@ -86,7 +90,9 @@ def to_float32(value: float) -> float:
 
 
 def order_key(value: Any) -> Any:
-    """A key that sorts values of one type as Spark does: NaN last, -0.0 equal to 0.0."""
+    """A key that sorts values of one type as Spark does: NaN last, -0.0 equal to 0.0, bytes."""
+    if isinstance(value, str):
+        return to_bytes(value)
     if isinstance(value, float):
         return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
     return value

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indextables.log.state import PartitionBounds
+from indextables.model.strings import parse_strings
 from indextables.model.types import DataType, Struct
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -71,7 +72,7 @@ def typed(texts: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray | None
     """Texts as values of the column's type, in that type's order; None where one does not parse."""
     wanted = data_type.to_arrow()
     if pa.types.is_string(wanted):
-        return texts
+        return parse_strings(texts)
     try:
         return pc.cast(texts, wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

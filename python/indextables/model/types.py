@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from indextables.errors import error
+
+# the member of a field's metadata with the collations of the strings in it, by path
+_COLLATIONS = "__COLLATIONS"
+_COLLATED = "string collate "
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class Atomic(DataType):
     name: str
 
     def to_json(self) -> Any:
-        """Spark's JSON value of this type."""
-        return self.name
+        """Spark's JSON value of this type; the metadata of a field says its collation."""
+        return "string" if self.name.startswith(_COLLATED) else self.name
 
     def to_arrow(self) -> pa.DataType:
         """The Arrow type rows of this column travel as."""
@@ -46,7 +50,7 @@ class Atomic(DataType):
     @property
     def kind(self) -> str:
         """The name without length, collation or interval units: what decides behaviour."""
-        if self.name.startswith(("char(", "varchar(", "string collate ")):
+        if self.name.startswith(("char(", "varchar(", _COLLATED)):
             return "string"
         if self.name.startswith("interval "):
             return "year_month" if self.name.split()[1] in ("year", "month") else "day_time"
@@ -125,11 +129,13 @@ class Field:
 
     def to_json(self) -> dict[str, Any]:
         """Spark's JSON value of this field."""
+        metadata = {key: value for key, value in self.metadata.items() if key != _COLLATIONS}
+        collations = _collations(self.type, self.name)
         return {
             "name": self.name,
             "type": self.type.to_json(),
             "nullable": self.nullable,
-            "metadata": self.metadata,
+            "metadata": metadata | ({_COLLATIONS: collations} if collations else {}),
         }
 
     def to_arrow(self) -> pa.Field:
@@ -233,12 +239,41 @@ def parse_field(value: dict[str, Any], parent: str = "?") -> Field:
     """The field written as this JSON value."""
     name = value["name"]
     column = name if parent == "?" else f"{parent}.{name}"
-    return Field(
-        name,
-        parse_type(value["type"], column),
-        value.get("nullable", True),
-        value.get("metadata") or {},
-    )
+    metadata = value.get("metadata") or {}
+    kind = parse_type(value["type"], column)
+    collations = metadata.get(_COLLATIONS)
+    if isinstance(collations, dict):
+        kind = _collate(kind, name, collations)
+    return Field(name, kind, value.get("nullable", True), metadata)
+
+
+def _collate(kind: DataType, path: str, collations: dict[str, Any]) -> DataType:
+    """The type with the collations that a field's metadata gives its strings.
+
+    A struct inside has fields of its own, which say their collations themselves.
+    """
+    if isinstance(kind, Array):
+        return replace(kind, element=_collate(kind.element, f"{path}.element", collations))
+    if isinstance(kind, Map):
+        key = _collate(kind.key, f"{path}.key", collations)
+        return replace(kind, key=key, value=_collate(kind.value, f"{path}.value", collations))
+    if isinstance(kind, Atomic) and kind.kind == "string" and path in collations:
+        # provider and name, such as `icu.UNICODE_CI`
+        collation = str(collations[path]).rpartition(".")[2]
+        return kind if collation == "UTF8_BINARY" else Atomic(_COLLATED + collation)
+    return kind
+
+
+def _collations(kind: DataType, path: str) -> dict[str, str]:
+    """The inverse of `_collate`: the collations of a field's strings by path."""
+    if isinstance(kind, Array):
+        return _collations(kind.element, f"{path}.element")
+    if isinstance(kind, Map):
+        return {**_collations(kind.key, f"{path}.key"), **_collations(kind.value, f"{path}.value")}
+    if not isinstance(kind, Atomic) or not kind.name.startswith(_COLLATED):
+        return {}
+    name = kind.name.removeprefix(_COLLATED)
+    return {path: f"{'spark' if name.startswith('UTF8') else 'icu'}.{name}"}
 
 
 def parse_schema(text: str) -> Struct:

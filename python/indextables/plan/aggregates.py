@@ -170,10 +170,11 @@ def _key(
         if info is None or found is None:
             return None
         kind = found.type.to_arrow()
+        if kind_of(found.type) == "string" and not is_plain_string(found.type):
+            return None
         if info.partition:
             return Output(pa.field(name, kind), "partition", column=info.name)
-        plain = kind_of(found.type) != "string" or is_plain_string(found.type)
-        if not info.foldable or len(expr.path) > 1 or not plain:
+        if not info.foldable or len(expr.path) > 1:
             return None
         group = {"field": field_name(expr.path)}
     builder.groups.append(group)

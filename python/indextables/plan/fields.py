@@ -11,6 +11,7 @@ from indextables.expr.values import kind_of
 from indextables.plan.columns import INDEXING_KEY
 from indextables.plan.dropped import dropped_columns
 from indextables.plan.keys import check_key_fields, plan_key
+from indextables.plan.schemas import check_partition_type, check_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,10 +56,14 @@ def plan_fields(
     fields = []
     for field in schema.fields:
         if field.name in partition_columns:
+            check_partition_type(field)
             continue
         planned = _plan_field(field, settings)
         known = remembered.get(field.name)
-        if known is not None:
+        if known is None:
+            check_type(field)
+            _check_readable(field, planned)
+        else:
             _check_same(field, planned, known, settings)
             planned |= known
         fields.append({"name": field.name, **planned, "stats": field.name in with_stats})
@@ -116,6 +121,24 @@ def _is_fast(field: Field, role: str, settings: Settings, lists: Mapping[str, bo
     if nested and settings.get(indexing.JSON_MODE) == "minimal":
         return lists[indexing.FAST.key]
     return not lists[indexing.NOT_FAST.key]
+
+
+def _check_readable(field: Field, planned: Mapping[str, Any]) -> None:
+    """A column that is neither stored nor columnar would be lost."""
+    nested = planned["role"] == "json" or kind_of(field.type) in ("struct", "array", "map")
+    if not planned["stored"] and (nested or not planned["fast"]):
+        raise error("INDEXING_UNREADABLE", key=indexing.INDEX_ONLY.full_key, column=field.name)
+
+
+def without_effect(schema: Struct, settings: Settings) -> tuple[str, ...]:
+    """The columns that `indexing.fastfields` names although they never have a columnar copy."""
+    typemap = settings.per_field(indexing.TYPEMAP)
+    return tuple(
+        field.name
+        for field in schema.fields
+        if _listed(settings, indexing.FAST, field.name.lower())
+        and (typemap.get(field.name.lower()) == "text" or kind_of(field.type) == "binary")
+    )
 
 
 def _listed(settings: Settings, option: Option[tuple[str, ...]], name: str) -> bool:

@@ -35,6 +35,7 @@ from indextables.expr.predicate import (
 )
 from indextables.expr.regexes import translate_regex
 from indextables.expr.values import encode, kind_of
+from indextables.model.strings import is_valid, to_bytes
 from indextables.model.types import Array
 from indextables.plan.columns import Columns, field_name
 from indextables.plan.search import check_search, refuse
@@ -318,6 +319,8 @@ def _range(leaf: Range, field: str) -> Tree | None:
 
 
 def _text(leaf: TextMatch, field: str) -> Tree | None:
+    if leaf.kind in ("regex", "like") and not is_valid(leaf.pattern):
+        return None
     if leaf.kind == "regex":
         pattern = translate_regex(leaf.pattern)
         return None if pattern is None else {"type": "regex", "field": field, "pattern": pattern}
@@ -325,12 +328,12 @@ def _text(leaf: TextMatch, field: str) -> Tree | None:
         return {"type": "like", "field": field, "pattern": leaf.pattern, "escape": "\\"}
     if not leaf.pattern:
         return _exists(field)
-    return {"type": leaf.kind, "field": field, "value": leaf.pattern}
+    return {"type": leaf.kind, "field": field, "value": encode(leaf.pattern, leaf.type)}
 
 
 def _too_long(value: Any) -> bool:
     if isinstance(value, str):
-        value = value.encode("utf-8", "surrogatepass")
+        value = to_bytes(value)
     return isinstance(value, bytes) and len(value) > _MAX_TERM_BYTES
 
 

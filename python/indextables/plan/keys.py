@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from indextables.config import rows
 from indextables.errors import error
-from indextables.expr.values import kind_of
+from indextables.expr.values import is_plain_string, kind_of
+from indextables.plan.schemas import describe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,8 +55,9 @@ def plan_key(
     for name in columns:
         field = schema.get(name)
         assert field is not None, name
-        if kind_of(field.type) not in _KEY_KINDS:
-            raise error("KEY_TYPE", type=str(field.type.to_json()))
+        collated = kind_of(field.type) == "string" and not is_plain_string(field.type)
+        if kind_of(field.type) not in _KEY_KINDS or collated:
+            raise error("KEY_TYPE", type=describe(field.type))
     inside = tuple(name for name in columns if name not in partition_columns)
     if not inside:
         raise error("PRIMARY_KEY_PARTITIONS", columns=", ".join(columns))

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from indextables.errors import error
 from indextables.expr.calendar import parse_date, parse_moment, render_date, render_moment
 from indextables.expr.values import kind_of
+from indextables.model.strings import parse_string, parse_strings, render_string, string_array
 from indextables.model.types import DataType, Decimal
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def typed_partition(maps: pa.ChunkedArray | pa.Array, name: str, kind: DataType)
     text = map_column(maps, name)
     text = pc.if_else(pc.equal(text, HIVE_NULL), pa.scalar(None, pa.string()), text)
     if kind_of(kind) == "string":
-        return text
+        return parse_strings(text)
     # few distinct values, however many splits
     encoded = text.dictionary_encode()
     distinct = [parse_value(t, kind, name) for t in encoded.dictionary.to_pylist()]
@@ -57,7 +58,7 @@ def typed_array(values: list[Any], kind: DataType) -> pa.Array:
         return pa.array(values, pa.int32()).cast(arrow)
     if pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow):
         return pa.array(values, pa.int64()).cast(arrow)
-    return pa.array(values, arrow)
+    return string_array(values) if pa.types.is_string(arrow) else pa.array(values, arrow)
 
 
 def parse_value(text: str | None, kind: DataType, column: str) -> Any:
@@ -87,6 +88,8 @@ def render_value(value: Any, kind: DataType) -> str | None:  # noqa: PLR0911 (on
         return base64.b64encode(value).decode("ascii")
     if name == "decimal" and isinstance(kind, Decimal):
         return format(Number(value), "f")
+    if name == "string":
+        return render_string(value)
     return _render_float(value) if name in ("float", "double") else str(value)
 
 
@@ -111,7 +114,7 @@ _PARSERS: dict[str, Any] = {
     "float": float,
     "double": float,
     "decimal": Number,
-    "string": str,
+    "string": parse_string,
     "binary": base64.b64decode,
     "date": parse_date,
     "timestamp": parse_moment,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from indextables.errors import error
-from indextables.expr.values import INTEGRAL_BITS, kind_of
-from indextables.model.types import Array, Decimal, Field, Map, Struct
+from indextables.expr.values import INTEGRAL_BITS, is_plain_string, kind_of
+from indextables.model.types import Array, Atomic, Decimal, Field, Map, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,35 @@ def check_duplicates(schema: Struct) -> None:
         seen[name.lower()] = name
     if twice:
         raise error("SCHEMA_DUPLICATE_COLUMN", columns=", ".join(twice))
+
+
+_NOT_STORED = ("day_time", "year_month")
+
+
+def check_type(field: Field, parent: str = "") -> None:
+    """Refuse a column of a type that Spark's writers do not all deliver."""
+    name = f"{parent}{field.name}"
+    for kind in _leaves(field.type):
+        if isinstance(kind, Struct):
+            for member in kind.fields:
+                check_type(member, f"{name}.")
+        elif kind_of(kind) in _NOT_STORED:
+            raise error("SCHEMA_UNSUPPORTED_TYPE", column=name, type=describe(kind))
+
+
+def _leaves(kind: DataType) -> list[DataType]:
+    """The types inside lists and maps."""
+    if isinstance(kind, Array):
+        return _leaves(kind.element)
+    if isinstance(kind, Map):
+        return [*_leaves(kind.key), *_leaves(kind.value)]
+    return [kind]
+
+
+def check_partition_type(field: Field) -> None:
+    """Refuse a column whose equal values differ in bytes: a folder holds one spelling only."""
+    if kind_of(field.type) == "string" and not is_plain_string(field.type):
+        raise error("PARTITION_TYPE", column=field.name, type=describe(field.type))
 
 
 def fit_schema(data: Struct, table: Struct, *, merge: bool = False) -> Struct:
@@ -77,7 +106,7 @@ def describe(kind: DataType) -> str:
         return f"array<{describe(kind.element)}>"
     if isinstance(kind, Map):
         return f"map<{describe(kind.key)}, {describe(kind.value)}>"
-    return str(kind.to_json())
+    return kind.name if isinstance(kind, Atomic) else str(kind.to_json())
 
 
 def _fit(data: DataType, table: DataType, *, merge: bool) -> DataType | None:

@@ -12,6 +12,7 @@ from indextables.expr.calendar import DAY_MICROS
 from indextables.expr.evaluate import to_scalar
 from indextables.expr.predicate import OneOf, Path, Range, TextMatch
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of, order_key
+from indextables.model.strings import valid_start
 from indextables.model.types import Decimal
 from indextables.plan.partitions import map_column, typed_partition
 
@@ -246,13 +247,15 @@ def _continues(texts: pa.Array, value: str) -> pa.Array:
     """Per text: whether `value` may be a longer form of it."""
     # cutting through a character of two UTF-16 units leaves a replacement mark
     starts = pc.replace_substring_regex(texts, "[?\\x{fffd}]$", "")
+    # what is cut ends before the first byte that is not UTF-8
+    value = valid_start(value)
     longest = pc.max(pc.utf8_length(starts)).as_py() or 0
     prefixes = [value[:end] for end in range(min(longest, len(value)) + 1)]
     return pc.is_in(starts, pa.array(prefixes, pa.string()))
 
 
 def _may_match(leaf: TextMatch, known: Extremes) -> pa.Array:
-    prefix = leaf.pattern if leaf.kind == "prefix" else _literal_start(leaf)
+    prefix = valid_start(leaf.pattern if leaf.kind == "prefix" else _literal_start(leaf))
     if not prefix:
         return pa.repeat(pa.scalar(value=True), len(known.low))
     # the least text with the prefix is the prefix itself; the greatest has no end

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from indextables.expr.evaluate import evaluate
 from indextables.log.protocol import is_companion
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.finals import CompletePlan, finish, plan_complete
+from indextables.plan.hints import find_hints
 from indextables.plan.partials import partials_from_log
 from indextables.plan.partitions import partition_arrays
 from indextables.plan.prune import keep_manifest, prune_splits
@@ -126,6 +127,11 @@ class Scan:
         """Whether finding the rows reads little, however many they are."""
         touched = touched_bytes(self.plan, self.table.columns)
         return touched <= self.table.settings.get(keys.LOCAL_MAX_BYTES)
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """Why the query may find nothing although the words are there."""
+        return find_hints(self.plan.filters.bound, self.table.columns)
 
     @property
     def metrics(self) -> dict[str, int]:
@@ -264,6 +270,9 @@ def run_scan(scan: Scan) -> pa.Table:
     request, order = scan.request, _order(scan)
     spec = scan.spec.with_columns(key["field"] for key in order)
     rows = read_table(spec, scan.sources)
+    if not rows.num_rows:
+        for hint in scan.hints:
+            _warn_once(hint)
     if order:
         end = rows.num_rows if request.limit is None else request.limit
         rows = put_in_order(rows, order, end).select(request.output.names)
@@ -298,6 +307,11 @@ def find_rows(scan: Scan) -> dict[str, BitMap]:
     """The numbers of the rows a scan finds, by split; splits without any are left out."""
     found = zip(scan.sources, find_docs(scan.spec, scan.sources), strict=True)
     return {source.path: docs for source, docs in found if docs}
+
+
+@cache
+def _warn_once(hint: str) -> None:
+    _log.warning("no rows were found; hint: %s", hint)
 
 
 def _warn_if_truncated(scan: Scan) -> None:

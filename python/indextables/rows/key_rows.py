@@ -17,6 +17,7 @@ from pyroaring import BitMap
 from indextables.errors import error
 from indextables.index.hash_files import load_hashes
 from indextables.index.key_hash import key_texts
+from indextables.model.strings import strings_of, to_json
 from indextables.plan.contest import ARRIVAL, DELETES, ID
 from indextables.plan.tree import ALL
 from indextables.read.spec import DOC, ROW_ID, SPLIT, Source, sources_of
@@ -221,6 +222,8 @@ def json_values(column: pa.Array) -> list[Any]:
         column = column.cast(pa.int64())
     elif pa.types.is_decimal(kind):
         column = column.cast(pa.string())
+    if pa.types.is_string(kind):
+        return [to_json(value) for value in strings_of(column) if value is not None]
     values: list[Any] = column.to_pylist()
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return [base64.b64encode(value).decode() for value in values]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+from functools import cache
 from typing import TYPE_CHECKING
 
+from indextables.config import indexing
 from indextables.log.protocol import check_changeable
 from indextables.model.types import render_schema
-from indextables.plan.fields import plan_fields
+from indextables.plan.fields import plan_fields, without_effect
 from indextables.plan.keys import check_same_key, plan_key
 from indextables.plan.layout import rows_per_split
 from indextables.save.splits import WriteSpec
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.log import Log, Snapshot
     from indextables.model.types import Struct
+
+_log = logging.getLogger("indextables.write")
 
 
 def spec_of_write(
@@ -27,6 +32,7 @@ def spec_of_write(
     overwrite: str = "none",
 ) -> WriteSpec:
     """The spec of a write after which the table has this schema and partitioning."""
+    _warn_without_effect(schema, settings)
     configuration = {} if table is None else table.metadata.configuration
     if table is not None:
         check_changeable(table.protocol, table.metadata, table.path)
@@ -46,4 +52,19 @@ def spec_of_write(
         split_rows=None
         if table is None
         else rows_per_split(table.num_records, table.size_bytes, settings),
+    )
+
+
+def _warn_without_effect(schema: Struct, settings: Settings) -> None:
+    for column in without_effect(schema, settings):
+        _warn_once(column)
+
+
+@cache
+def _warn_once(column: str) -> None:
+    _log.warning(
+        "`%s` has no effect on `%s`: text and binary columns have no columnar copy; index a "
+        "string column as `string` to sort and aggregate by it",
+        indexing.FAST.full_key,
+        column,
     )

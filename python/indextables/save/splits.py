@@ -24,6 +24,7 @@ from indextables.index.hash_files import forget_hashes
 from indextables.log.actions import AddFile
 from indextables.log.partitions import split_path
 from indextables.log.protocol import LEAN_SPLITS
+from indextables.model.strings import from_bytes
 from indextables.model.types import Struct, parse_schema
 from indextables.plan.partitions import render_value
 from indextables.runtime.handles import native_store
@@ -346,6 +347,10 @@ def _partition_text(schema: Struct, name: str, value: pa.Scalar) -> str | None:
         value = value.cast(pa.int32())
     elif pa.types.is_timestamp(value.type) or pa.types.is_duration(value.type):
         value = value.cast(pa.int64())
+    elif pa.types.is_string(value.type):
+        value = value.cast(pa.binary())
+        text = None if not value.is_valid else from_bytes(value.as_py())
+        return render_value(text, found.type)
     return render_value(value.as_py(), found.type)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ def _literal(value: Mapping[str, Any]) -> str:
     literal = value["lit"]
     if literal is None:
         return "NULL"
+    if isinstance(literal, dict):
+        return f"x'{base64.b64decode(literal['base64']).hex()}'"
     text = f"'{literal}'" if value.get("type") == "string" else str(literal)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 

@@ -52,7 +52,8 @@ def _literal(value: Any) -> dict[str, Any] | None:  # noqa: PLR0911 (one line pe
         special = "NaN" if math.isnan(value) else str(value).replace("inf", "Infinity")
         return {"lit": value if math.isfinite(value) else special, "type": "double"}
     if isinstance(value, str):
-        return {"lit": value, "type": "string"}
+        # Spark replaced what is not UTF-8 on the way to Python: the value itself is not known
+        return None if "\ufffd" in value else {"lit": value, "type": "string"}
     if isinstance(value, bytes | bytearray):
         return {"lit": base64.b64encode(value).decode(), "type": "binary"}
     if isinstance(value, Decimal):

@@ -111,9 +111,10 @@ def scan_of(request: Request) -> Scan:
 def _described(body: Mapping[str, Any], scan: Scan, *, local: bool) -> dict[str, Any]:
     found, cut = scan.plan, scan.truncated_to
     warning = "" if cut is None else f", TRUNCATED by read.mode=fast to {cut} rows per task"
+    hints = "".join(f", hint: {text}" for text in scan.hints)
     return {
         "local": local,
-        "explain": describe_scan(body, found, local=local) + warning,
+        "explain": describe_scan(body, found, local=local) + warning + hints,
         "bytes": found.output_bytes,
         "rows": found.rows,
         "runtime_columns": list(scan.table.snapshot.partition_columns),

@@ -122,8 +122,15 @@ impl<'a> SegmentRun<'a> {
         // a fast number is read the same way whatever it is needed for, so it is read once
         let need = match column {
             Some(c) if c.fast && !c.is_json() => match c.encoding {
-                Encoding::String | Encoding::DecimalBytes | Encoding::Ip => {
-                    if need == Need::Presence { Need::Order } else { need }
+                Encoding::String
+                | Encoding::StringBytes
+                | Encoding::DecimalBytes
+                | Encoding::Ip => {
+                    if need == Need::Presence {
+                        Need::Order
+                    } else {
+                        need
+                    }
                 }
                 _ => Need::Order,
             },

@@ -179,14 +179,7 @@ impl Raw {
             let found = ord.and_then(|ord| wanted.binary_search(&u64::from(ord)).ok());
             match found.and_then(|at| values.get(at)) {
                 None => builder.push_null(),
-                Some(bytes) if column.encoding == Encoding::DecimalBytes => {
-                    builder.push(Stored::Bytes(bytes));
-                }
-                Some(bytes) => {
-                    let text = std::str::from_utf8(bytes)
-                        .map_err(|_| EngineError::corrupt("", "a text column is not UTF-8"))?;
-                    builder.push(Stored::Str(text));
-                }
+                Some(bytes) => builder.push(Stored::Bytes(bytes)),
             }
         }
         builder.finish()

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryBuilder, BooleanBuilder, Decimal128Array, Float64Array, Int64Array, ListArray,
-    MapArray, NullBufferBuilder, StringBuilder, StructArray, new_null_array,
+    ArrayRef, BinaryBuilder, BooleanBuilder, Decimal128Array, Float64Array, Int64Array,
+    LargeBinaryBuilder, ListArray, MapArray, NullBufferBuilder, StructArray, new_null_array,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{CastOptions, cast_with_options};
@@ -29,13 +29,38 @@ pub enum Unit {
 pub enum Builder {
     Null(usize),
     Bool(BooleanBuilder),
-    Whole { values: Vec<i64>, nulls: NullBufferBuilder, target: DataType, unit: Unit },
-    Float { values: Vec<f64>, nulls: NullBufferBuilder, target: DataType },
-    Decimal { values: Vec<i128>, nulls: NullBufferBuilder, precision: u8, scale: i8, unit: Unit },
-    Text(StringBuilder),
+    Whole {
+        values: Vec<i64>,
+        nulls: NullBufferBuilder,
+        target: DataType,
+        unit: Unit,
+    },
+    Float {
+        values: Vec<f64>,
+        nulls: NullBufferBuilder,
+        target: DataType,
+    },
+    Decimal {
+        values: Vec<i128>,
+        nulls: NullBufferBuilder,
+        precision: u8,
+        scale: i8,
+        unit: Unit,
+    },
+    /// Strings are bytes: `crate::texts` says why.
+    Text(LargeBinaryBuilder),
     Binary(BinaryBuilder),
-    Struct { fields: Fields, members: Vec<Builder>, nulls: NullBufferBuilder },
-    List { item: FieldRef, items: Box<Builder>, offsets: Vec<i32>, nulls: NullBufferBuilder },
+    Struct {
+        fields: Fields,
+        members: Vec<Builder>,
+        nulls: NullBufferBuilder,
+    },
+    List {
+        item: FieldRef,
+        items: Box<Builder>,
+        offsets: Vec<i32>,
+        nulls: NullBufferBuilder,
+    },
     Map(Box<MapParts>),
 }
 
@@ -102,7 +127,7 @@ impl Builder {
                 let values = Vec::with_capacity(rows);
                 Builder::Decimal { values, nulls, precision, scale, unit }
             }
-            D::Utf8 => Builder::Text(StringBuilder::with_capacity(rows, rows * 32)),
+            D::LargeBinary => Builder::Text(LargeBinaryBuilder::with_capacity(rows, rows * 32)),
             D::Binary => Builder::Binary(BinaryBuilder::with_capacity(rows, rows * 16)),
             D::Struct(fields) => Builder::Struct {
                 members: fields
@@ -376,8 +401,9 @@ pub fn i128_to_sortable(number: i128) -> [u8; 16] {
 }
 
 #[inline]
-fn push_text(builder: &mut StringBuilder, value: Stored<'_>) {
+fn push_text(builder: &mut LargeBinaryBuilder, value: Stored<'_>) {
     match value {
+        Stored::Bytes(bytes) => builder.append_value(bytes),
         Stored::Str(text) => builder.append_value(text),
         Stored::Ip(address) => builder.append_value(ip_text(address)),
         Stored::Date(nanos) => builder.append_value(rfc3339(nanos)),

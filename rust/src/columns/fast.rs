@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, StringArray,
+    Array, ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, LargeBinaryArray,
     StringBuilder, new_null_array,
 };
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
@@ -18,6 +18,7 @@ use super::text;
 use crate::error::{EngineError, Result};
 use crate::open::Column;
 use crate::split::Encoding;
+use crate::texts::TEXT;
 
 /// A fast value of this length may have been cut by its writer.
 pub const MAX_FAST_BYTES: usize = 65_530;
@@ -95,6 +96,10 @@ impl FastReader {
                 from_whole(&array, &self.target)?
             }
             DynamicColumn::IpAddr(column) => read_ips(column, docs),
+            DynamicColumn::Bytes(column) if self.target == TEXT => {
+                let column = column.clone();
+                return self.read_texts(&column, docs);
+            }
             DynamicColumn::Bytes(column) => read_decimals(column, docs, self.unit, &self.target)?,
             DynamicColumn::Str(column) => {
                 let column: BytesColumn = column.clone().into();
@@ -153,7 +158,7 @@ impl FastReader {
     }
 }
 
-fn has_long(texts: &StringArray) -> bool {
+fn has_long(texts: &LargeBinaryArray) -> bool {
     texts.value_offsets().windows(2).any(|pair| (pair[1] - pair[0]) as usize >= MAX_FAST_BYTES)
 }
 
@@ -161,8 +166,8 @@ fn has_long(texts: &StringArray) -> bool {
 pub fn parse_numbers(texts: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     use arrow::array::AsArray;
     let mut builder = build::Builder::new("", target, Unit::Plain, texts.len())?;
-    for text in texts.as_string::<i32>() {
-        match text {
+    for text in texts.as_binary::<i64>() {
+        match text.and_then(|text| std::str::from_utf8(text).ok()) {
             Some(text) => builder.push(super::stored::Stored::Str(text)),
             None => builder.push_null(),
         }
@@ -209,9 +214,9 @@ impl Dictionary {
         Ok((Dictionary { bytes, offsets }, places))
     }
 
-    fn gather(&self, ords: &[u32], nulls: Option<NullBuffer>) -> Result<StringArray> {
+    fn gather(&self, ords: &[u32], nulls: Option<NullBuffer>) -> Result<LargeBinaryArray> {
         let is_valid = |row: usize| nulls.as_ref().is_none_or(|n| n.is_valid(row));
-        let mut offsets: Vec<i32> = Vec::with_capacity(ords.len() + 1);
+        let mut offsets: Vec<i64> = Vec::with_capacity(ords.len() + 1);
         let mut bytes: Vec<u8> = Vec::with_capacity(ords.len() * 8);
         offsets.push(0);
         for (row, &ord) in ords.iter().enumerate() {
@@ -222,14 +227,10 @@ impl Dictionary {
                     found.ok_or_else(|| EngineError::corrupt("", "a term is missing"))?;
                 bytes.extend_from_slice(&self.bytes[start..end]);
             }
-            let end = i32::try_from(bytes.len())
-                .map_err(|_| EngineError::internal("a batch has more than 2 GB of text"))?;
-            offsets.push(end);
+            offsets.push(bytes.len() as i64);
         }
         let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        StringArray::try_new(offsets, Buffer::from_vec(bytes), nulls)
-            // a cut value may end inside a character
-            .map_err(|e| EngineError::corrupt("", format!("a text column is not UTF-8: {e}")))
+        Ok(LargeBinaryArray::try_new(offsets, Buffer::from_vec(bytes), nulls)?)
     }
 }
 

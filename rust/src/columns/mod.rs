@@ -107,7 +107,7 @@ impl SegmentColumns {
             readers.push(match split.layout.get(field.name()) {
                 None if field.name() == DOC_COLUMN => Reader::Doc,
                 None => Reader::Absent,
-                Some(column) => choose(split, column)?,
+                Some(column) => choose(column),
             });
         }
         if split.directory.is_remote() {
@@ -174,25 +174,20 @@ fn doc_numbers(docs: &Docs<'_>, base: u32) -> ArrayRef {
 }
 
 /// Where a column is read from when reading costs no round trips.
-fn choose(split: &Split, column: &Column) -> Result<Reader> {
+fn choose(column: &Column) -> Reader {
     let exact = column.fast
         && !column.is_json()
         && column.encoding != Encoding::Text
         && column.overlong != Some(true)
         && column.source.is_none();
     if exact {
-        return Ok(Reader::Column);
+        return Reader::Column;
     }
     if column.stored {
-        return Ok(Reader::Store);
+        return Reader::Store;
     }
-    if column.encoding == Encoding::Null {
-        return Ok(Reader::Absent);
-    }
-    Err(EngineError::corrupt(
-        &split.path,
-        format!("column `{}` is neither stored nor fast and cannot be read", column.name),
-    ))
+    // a column that was written to be searched only reads as null
+    Reader::Absent
 }
 
 /// A fast column is always fetched whole. For few rows the blocks of the document store are fewer
@@ -271,7 +266,7 @@ pub fn open_fast(
     segment: &Segment,
     column: &Column,
 ) -> Result<Option<tantivy::columnar::DynamicColumn>> {
-    let handles = segment.reader.fast_fields().dynamic_column_handles(&column.name)?;
+    let handles = segment.reader.fast_fields().dynamic_column_handles(&column.field_name)?;
     Ok(handles.into_iter().next().map(|handle| handle.open()).transpose()?)
 }
 

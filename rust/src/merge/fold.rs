@@ -171,7 +171,9 @@ fn order(encoding: Encoding, left: &Value, right: &Value) -> Option<Ordering> {
         Encoding::DecimalI64 | Encoding::DecimalBytes => {
             Some(unscaled(left)?.cmp(&unscaled(right)?))
         }
-        Encoding::String | Encoding::Text => Some(left.as_str()?.cmp(right.as_str()?)),
+        Encoding::String | Encoding::StringBytes | Encoding::Text => {
+            Some(left.as_str()?.cmp(right.as_str()?))
+        }
         _ => Some(left.as_i64()?.cmp(&right.as_i64()?)),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
+use tantivy::schema::FieldType;
 
 use crate::cancel::Cancel;
 use crate::error::{At, Result};
@@ -11,6 +12,7 @@ use crate::open::Split;
 use crate::query::Node;
 use crate::search::{Options, search};
 use crate::split::Encoding;
+use crate::texts::inward_schema;
 use crate::write::{Facts, FieldSpec, SplitWriter, WriteOptions};
 
 /// How the table says its splits are written.
@@ -52,7 +54,8 @@ fn copy_rows(
         Some(&deleted),
         Some(target.schema.as_ref()),
     )?;
-    let rows = search(&Arc::new(split), &Node::All, target.schema.clone(), &Options::default())?;
+    let schema = inward_schema(&target.schema);
+    let rows = search(&Arc::new(split), &Node::All, schema, &Options::default())?;
     for batch in rows {
         cancel.check()?;
         writer.write(&batch?)?;
@@ -65,6 +68,7 @@ fn copy_rows(
 fn known_facts(open: &[OpenInput], column: &str) -> Facts {
     let mut facts = Facts::default();
     for input in open {
+        let schema = input.index.schema();
         let Some(sidecar) = &input.sidecar else {
             // others' splits do not say how long their texts are
             facts.overlong = true;
@@ -72,7 +76,10 @@ fn known_facts(open: &[OpenInput], column: &str) -> Facts {
         };
         let Some(column) = sidecar.column(column) else { continue };
         facts.overlong |= column.overlong;
-        facts.inexact |= column.source.is_some();
+        let source = column.source.as_deref().and_then(|name| schema.get_field(name).ok());
+        let entry = source.map(|field| schema.get_field_entry(field).field_type());
+        facts.inexact |= source.is_some() && column.encoding != Encoding::StringBytes;
+        facts.not_utf8 |= matches!(entry, Some(FieldType::Bytes(_)));
         facts.beyond_dates |= matches!(column.encoding, Encoding::DaysI64 | Encoding::MicrosI64);
     }
     facts

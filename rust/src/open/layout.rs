@@ -7,6 +7,7 @@ use arrow::datatypes::{DataType, Schema as ArrowSchema, TimeUnit};
 use tantivy::schema::{Field, FieldEntry, FieldType, IndexRecordOption, Schema};
 
 use crate::split::{Encoding, Sidecar, SidecarColumn};
+use crate::texts::{TEXT, inward_type};
 use crate::tokenizer::is_raw;
 
 /// One column of a split.
@@ -14,6 +15,8 @@ use crate::tokenizer::is_raw;
 pub struct Column {
     pub name: String,
     pub field: Field,
+    /// The name of the field that holds the values: the column's own, or that of its exact strings.
+    pub field_name: String,
     pub encoding: Encoding,
     /// The type the table gives the column; literals in queries are of this type.
     pub data_type: DataType,
@@ -32,7 +35,7 @@ pub struct Column {
     /// Some values are cut or missing in the index; unknown for splits of other writers.
     pub overlong: Option<bool>,
     pub nulls: Option<u64>,
-    /// A stored field with the exact text, where rendering would change it.
+    /// A stored field with the exact string, where rendering or decoding would change it.
     pub source: Option<Field>,
 }
 
@@ -42,6 +45,7 @@ impl Column {
         Column {
             name: name.to_owned(),
             field: Field::from_field_id(u32::MAX),
+            field_name: name.to_owned(),
             encoding,
             data_type,
             written: None,
@@ -95,9 +99,18 @@ impl Layout {
             }
             let declared = table.and_then(|t| t.field_with_name(entry.name()).ok());
             let declared = declared.map(|f| f.data_type());
-            let mut column = describe(field, entry, note, declared);
             let source = note.and_then(|n| n.source.as_deref());
-            column.source = source.and_then(|name| schema.get_field(name).ok());
+            let source = source.and_then(|name| schema.get_field(name).ok());
+            let column = match (source, note) {
+                // every value lies in the exact field; the column's own is for other readers
+                (Some(exact), Some(note)) if note.encoding == Encoding::StringBytes => {
+                    let mut column =
+                        describe(exact, schema.get_field_entry(exact), Some(note), declared);
+                    column.name = entry.name().to_owned();
+                    column
+                }
+                _ => Column { source, ..describe(field, entry, note, declared) },
+            };
             layout.by_name.insert(column.name.clone(), layout.columns.len());
             layout.columns.push(column);
         }
@@ -150,6 +163,8 @@ fn describe(
 ) -> Column {
     let kind = entry.field_type();
     let written = note.and_then(|n| DataType::from_str(&n.data_type).ok());
+    let (written, declared) = (written.map(|t| inward_type(&t)), declared.map(inward_type));
+    let declared = declared.as_ref();
     let encoding = note.map_or_else(|| guess_encoding(kind, declared), |n| n.encoding);
     let data_type =
         declared.cloned().or_else(|| written.clone()).unwrap_or_else(|| natural_type(encoding));
@@ -163,6 +178,7 @@ fn describe(
     Column {
         name: entry.name().to_owned(),
         field,
+        field_name: entry.name().to_owned(),
         encoding,
         number_as_text: note.is_none() && encoding == Encoding::String && !is_text(&data_type),
         data_type,
@@ -180,7 +196,7 @@ fn describe(
 }
 
 pub fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    *data_type == TEXT
 }
 
 /// The tokenizer and record option of a text field, and whether its fast column holds whole values.
@@ -239,7 +255,8 @@ fn natural_type(encoding: Encoding) -> DataType {
         E::Timestamp | E::MicrosI64 => DataType::Timestamp(TimeUnit::Microsecond, None),
         E::DurationI64 => DataType::Duration(TimeUnit::Microsecond),
         E::Null => DataType::Null,
-        E::String | E::Text | E::Json | E::Ip | E::Struct | E::List | E::Map => DataType::Utf8,
+        E::String | E::StringBytes | E::Text | E::Json | E::Ip => TEXT,
+        E::Struct | E::List | E::Map => TEXT,
     }
 }
 

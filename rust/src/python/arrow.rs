@@ -3,7 +3,9 @@
 use std::ffi::CStr;
 use std::sync::Mutex;
 
-use arrow::array::{Array, RecordBatch, RecordBatchReader, StructArray, make_array};
+use arrow::array::{
+    Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StructArray, make_array,
+};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -13,6 +15,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::error::EngineError;
 use crate::python::errors::{run, to_python};
+use crate::texts::outward_batch;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -87,7 +90,16 @@ pub struct ArrowStream {
 
 impl ArrowStream {
     pub fn new(reader: Box<dyn RecordBatchReader + Send>) -> Self {
-        Self { schema: reader.schema(), reader: Mutex::new(Some(reader)) }
+        let schema = reader.schema();
+        Self::declared(reader, schema)
+    }
+
+    /// The batches in the declared types: strings inside the engine are bytes.
+    pub fn declared(reader: Box<dyn RecordBatchReader + Send>, schema: SchemaRef) -> Self {
+        let types = schema.clone();
+        let batches = reader.map(move |batch| Ok(outward_batch(batch?, &types)?));
+        let reader = RecordBatchIterator::new(batches, schema.clone());
+        Self { schema, reader: Mutex::new(Some(Box::new(reader))) }
     }
 }
 
@@ -122,7 +134,7 @@ impl ArrowStream {
             let mut reader =
                 self.reader.lock().map_err(|_| EngineError::internal("a reader panicked"))?;
             let next = reader.as_mut().and_then(Iterator::next).transpose()?;
-            Ok(next.map(|batch| ArrowBatch { batch }))
+            Ok(next.map(|batch| ArrowBatch { batch, schema: self.schema.clone() }))
         })
     }
 }
@@ -131,18 +143,14 @@ impl ArrowStream {
 #[pyclass(module = "indextables._native", frozen)]
 pub struct ArrowBatch {
     batch: RecordBatch,
-}
-
-impl ArrowBatch {
-    pub fn new(batch: RecordBatch) -> Self {
-        Self { batch }
-    }
+    /// What the batch is declared as: `Utf8` where it has bytes.
+    schema: SchemaRef,
 }
 
 #[pymethods]
 impl ArrowBatch {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema_capsule(py, &self.batch.schema())
+        schema_capsule(py, &self.schema)
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -154,7 +162,7 @@ impl ArrowBatch {
         drop(requested_schema);
         let rows = StructArray::from(self.batch.clone());
         let (array, _) = to_ffi(&rows.to_data()).map_err(|e| failed(py, e))?;
-        let schema = schema_capsule(py, &self.batch.schema())?.into_any();
+        let schema = schema_capsule(py, &self.schema)?.into_any();
         let array = PyCapsule::new_with_value(py, array, ARRAY)?.into_any();
         PyTuple::new(py, [schema, array])
     }

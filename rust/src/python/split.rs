@@ -17,6 +17,7 @@ use crate::python::query::PyQuery;
 use crate::python::store::PyStore;
 use crate::python::value::from_python;
 use crate::search::{self, Options};
+use crate::texts::inward_schema;
 
 /// A split that is open for reading.
 #[pyclass(module = "indextables._native", frozen, name = "Split")]
@@ -76,9 +77,9 @@ impl PySplit {
         let _timer = profile::start(Section::Search);
         let stream = run(py, || {
             let options = Options::new(limit, order, batch_rows, snippet)?;
-            search::search(&self.split, &query.node, schema, &options)
+            search::search(&self.split, &query.node, inward_schema(&schema), &options)
         })?;
-        Ok(ArrowStream::new(stream))
+        Ok(ArrowStream::declared(stream, schema))
     }
 
     /// Counts, columns, files and component sizes, as JSON.
@@ -111,10 +112,11 @@ impl PySplit {
         let cancel = Cancel::default();
         let batch = run_interruptible(py, &cancel, || {
             let request = Request::from_value(request)?;
-            aggregate::aggregate(&self.split, &query.node, &request, &schema, &cancel)
+            let inside = inward_schema(&schema);
+            aggregate::aggregate(&self.split, &query.node, &request, &inside, &cancel)
         })?;
-        let schema = batch.schema();
-        Ok(ArrowStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema))))
+        let batches = RecordBatchIterator::new([Ok(batch)], schema.clone());
+        Ok(ArrowStream::declared(Box::new(batches), schema))
     }
 }
 

@@ -11,40 +11,51 @@ use tantivy::{BitSet, DocSet, SegmentReader, TERMINATED};
 use super::scan::{FunctionQuery, scan_column};
 use super::test::Test;
 use crate::columns::fast::{MAX_FAST_BYTES, gather};
+use crate::columns::stored::Stored;
 use crate::columns::{BlockReader, Docs, open_fast};
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};
+use crate::texts::lossy;
 
 /// A condition on a text.
 #[derive(Clone)]
 pub enum Pattern {
-    Prefix(String),
-    Suffix(String),
-    Contains(String),
+    Prefix(Vec<u8>),
+    Suffix(Vec<u8>),
+    Contains(regex::bytes::Regex),
     Regex(regex::Regex),
 }
 
 impl Pattern {
-    pub fn matches(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &[u8]) -> bool {
         match self {
-            Pattern::Prefix(value) => text.starts_with(value.as_str()),
-            Pattern::Suffix(value) => text.ends_with(value.as_str()),
-            Pattern::Contains(value) => text.contains(value.as_str()),
-            Pattern::Regex(regex) => regex.is_match(text),
+            Pattern::Prefix(value) => text.starts_with(value),
+            Pattern::Suffix(value) => text.ends_with(value),
+            Pattern::Contains(finder) => finder.is_match(text),
+            // Spark, too, decodes a string before it compares it with an expression
+            Pattern::Regex(regex) => regex.is_match(&lossy(text)),
         }
     }
 
-    pub fn as_function(&self) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
+    pub fn as_function(&self) -> Arc<dyn Fn(&[u8]) -> bool + Send + Sync> {
         let pattern = self.clone();
         Arc::new(move |text| pattern.matches(text))
     }
 
     /// Every match begins with this.
-    fn literal_prefix(&self) -> &str {
+    fn literal_prefix(&self) -> &[u8] {
         match self {
             Pattern::Prefix(value) => value,
-            _ => "",
+            _ => b"",
         }
+    }
+
+    /// Bytes anywhere in the value; as an expression without classes the search is a plain one.
+    pub fn contains(value: &[u8]) -> Result<Pattern> {
+        let literal: String = value.iter().map(|byte| format!("\\x{byte:02X}")).collect();
+        let built =
+            regex::bytes::RegexBuilder::new(&literal).unicode(false).size_limit(64 << 20).build();
+        built.map(Pattern::Contains).map_err(|e| EngineError::bad_query(format!("contains: {e}")))
     }
 
     /// A regular expression that is found anywhere in the value.
@@ -90,9 +101,8 @@ pub fn matching(split: &Arc<Split>, column: &Column, pattern: Pattern) -> Box<dy
         let field = column.field;
         return FunctionQuery::boxed(split, move |split, at| {
             let reader = &split.segments[at].reader;
-            let prefix = pattern.literal_prefix().as_bytes().to_vec();
-            let test = |term: &[u8]| std::str::from_utf8(term).is_ok_and(|t| pattern.matches(t));
-            docs_of_terms(reader, field, &prefix, test)
+            let prefix = pattern.literal_prefix();
+            docs_of_terms(reader, field, prefix, |term| pattern.matches(term))
         });
     }
     if column.fast {
@@ -136,21 +146,19 @@ fn docs_of_values(
     let segment = &split.segments[at];
     let max_doc = segment.reader.max_doc();
     let mut found = BitSet::with_max_value(max_doc);
-    let Some(DynamicColumn::Str(values)) = open_fast(segment, column)? else {
-        return Ok(found);
+    let values: BytesColumn = match open_fast(segment, column)? {
+        Some(DynamicColumn::Str(values)) => values.into(),
+        Some(DynamicColumn::Bytes(values)) => values,
+        _ => return Ok(found),
     };
-    let values: BytesColumn = values.into();
     // 0: no match, 1: match, 2: the value is cut, the document store decides
     let mut verdicts = vec![0u8; values.num_terms()];
     let mut terms = values.dictionary().stream()?;
     let mut ord = 0;
     while terms.advance() {
         let term = terms.key();
-        verdicts[ord] = if term.len() >= MAX_FAST_BYTES {
-            2
-        } else {
-            u8::from(std::str::from_utf8(term).is_ok_and(|t| pattern.matches(t)))
-        };
+        verdicts[ord] =
+            if term.len() >= MAX_FAST_BYTES { 2 } else { u8::from(pattern.matches(term)) };
         ord += 1;
     }
     if verdicts.iter().all(|&verdict| verdict == 0) {
@@ -192,9 +200,12 @@ fn check_stored(
     let mut row = 0;
     blocks.read(&Docs::of(docs), |document| {
         let value = super::scan::field_value(document, column.field.field_id())?;
-        if let Some(crate::columns::stored::Stored::Str(text)) = value
-            && pattern.matches(text)
-        {
+        let bytes = match value {
+            Some(Stored::Str(text)) => Some(text.as_bytes()),
+            Some(Stored::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        };
+        if bytes.is_some_and(|bytes| pattern.matches(bytes)) {
             found.insert(docs[row]);
         }
         row += 1;
@@ -207,7 +218,7 @@ mod tests {
     use super::*;
 
     fn like(pattern: &str, text: &str) -> bool {
-        Pattern::like(pattern, "\\").is_ok_and(|p| p.matches(text))
+        Pattern::like(pattern, "\\").is_ok_and(|p| p.matches(text.as_bytes()))
     }
 
     #[test]

@@ -77,6 +77,7 @@ impl Fields {
                 Encoding::Json | Encoding::Struct | Encoding::List | Encoding::Map => {
                     FieldKind::Json
                 }
+                Encoding::StringBytes => FieldKind::Exact,
                 Encoding::String if !column.number_as_text => FieldKind::Exact,
                 _ => kind_of(&column.data_type),
             };
@@ -343,7 +344,7 @@ fn ask_json(field: &str, asked: &Asked) -> Result<Node, Misfit> {
         Asked::Word(text) | Asked::Phrase { text, prefix: false, .. } | Asked::Words(text) => {
             equals(text)
         }
-        Asked::Phrase { text, .. } => Node::Prefix { field: name(), value: text.clone() },
+        Asked::Phrase { text, .. } => Node::Prefix { field: name(), value: json!(text) },
         Asked::Set(values) => Node::Or { args: values.iter().map(|v| equals(v)).collect() },
         Asked::Wildcard(pattern) => Node::Regex { field: name(), pattern: wildcard_regex(pattern) },
         Asked::Regex(pattern) => {

@@ -83,7 +83,8 @@ impl<'a> Place<'a> {
                 Span::Text(Some((low, true)), Some((high, true)))
                     if low == high && low.len() <= MAX_TEXT && self.is_text() =>
                 {
-                    terms.push(self.text(low));
+                    // what is not UTF-8 is in no index that says it has every value whole
+                    terms.extend(std::str::from_utf8(low).map(|text| self.text(text)));
                 }
                 Span::Bool { no, yes } => {
                     for (wanted, value) in [(*no, false), (*yes, true)] {

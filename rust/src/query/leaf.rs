@@ -22,6 +22,7 @@ use crate::columns::build::{Unit, i128_to_sortable, member_type, unit_of};
 use crate::error::Result;
 use crate::open::{Column, Split};
 use crate::split::Encoding;
+use crate::texts::lossy;
 use crate::tokenizer::MAX_TOKEN_LENGTH;
 
 /// A field of the tree as it is in this split.
@@ -93,7 +94,7 @@ impl<'a> Target<'a> {
         if !few && let Some(terms) = self.exact_terms(&written) {
             return Ok(Box::new(TermSetQuery::new(terms)));
         }
-        if !few && !matches!(self.column.encoding, Encoding::String) {
+        if !few && !matches!(self.column.encoding, Encoding::String | Encoding::StringBytes) {
             return Ok(scan_column(self.split, self.column, Test::Spans(spans), None));
         }
         let queries = spans.into_iter().map(|span| self.span(span));
@@ -124,7 +125,7 @@ impl<'a> Target<'a> {
             return Ok(self.nested(Test::Text(pattern.as_function())));
         }
         match self.column.encoding {
-            Encoding::String if !self.column.number_as_text => {
+            Encoding::String | Encoding::StringBytes if !self.column.number_as_text => {
                 Ok(dictionary::matching(self.split, self.column, pattern))
             }
             _ => {
@@ -259,7 +260,14 @@ impl<'a> Target<'a> {
                 (Encoding::String, Span::Text(Some((low, true)), Some((high, true))))
                     if low == high && low.len() <= MAX_TOKEN_LENGTH =>
                 {
-                    terms.push(Term::from_field_text(column.field, low));
+                    // a field of texts has no value that is not UTF-8
+                    let text = std::str::from_utf8(low);
+                    terms.extend(text.map(|text| Term::from_field_text(column.field, text)));
+                }
+                (Encoding::StringBytes, Span::Text(Some((low, true)), Some((high, true))))
+                    if low == high && low.len() <= MAX_TOKEN_LENGTH =>
+                {
+                    terms.push(Term::from_field_bytes(column.field, low));
                 }
                 (Encoding::Bytes, Span::Bytes(Some((low, true)), Some((high, true))))
                     if low == high && low.len() <= MAX_TOKEN_LENGTH =>
@@ -312,23 +320,30 @@ impl<'a> Target<'a> {
                 range_query(column, End::Included(term(low)), End::Included(term(high)))
             }
             (Encoding::F64, Span::Float(span)) => floats(column, span),
-            (Encoding::String, Span::Text(low, high)) => {
+            (Encoding::String | Encoding::StringBytes, Span::Text(low, high)) => {
                 let long = [&low, &high]
                     .iter()
                     .any(|end| end.as_ref().is_some_and(|(text, _)| text.len() > MAX_TOKEN_LENGTH));
                 if long && column.overlong == Some(false) && low == high {
                     return Ok(Box::new(EmptyQuery));
                 }
-                if long || !column.fast {
+                let as_bytes = column.encoding == Encoding::StringBytes;
+                let has_term = |end: &Option<(Vec<u8>, bool)>| {
+                    as_bytes || end.as_ref().is_none_or(|(b, _)| std::str::from_utf8(b).is_ok())
+                };
+                if long || !column.fast || !has_term(&low) || !has_term(&high) {
                     return Ok(scan(Span::Text(low, high)));
                 }
-                let term = |text: String| Term::from_field_text(column.field, &text);
+                let term = |bytes: Vec<u8>| match std::str::from_utf8(&bytes) {
+                    Ok(text) if !as_bytes => Term::from_field_text(column.field, text),
+                    _ => Term::from_field_bytes(column.field, &bytes),
+                };
                 range_query(column, text_end(low, term), text_end(high, term))
             }
             (Encoding::Text, Span::Text(low, high)) => {
                 let among = match (&low, &high) {
                     (Some((low, true)), Some((high, true))) if low == high => {
-                        tokens::all_tokens(self.split, column, low)
+                        tokens::all_tokens(self.split, column, &lossy(low))
                     }
                     _ => None,
                 };

@@ -62,7 +62,7 @@ pub enum Span {
     Bool { no: bool, yes: bool },
     Whole(i128, i128),
     Float(FloatSpan),
-    Text(Option<(String, bool)>, Option<(String, bool)>),
+    Text(Option<(Vec<u8>, bool)>, Option<(Vec<u8>, bool)>),
     Bytes(Option<(Vec<u8>, bool)>, Option<(Vec<u8>, bool)>),
 }
 
@@ -188,11 +188,15 @@ fn bytes_value(value: &Value) -> Result<Vec<u8>> {
     base64::engine::general_purpose::STANDARD.decode(text).map_err(|_| wrong(value, "binary"))
 }
 
-fn text_value(value: &Value) -> Result<String> {
+/// The bytes of a string: a JSON string, or `{"base64":…}` for what is not UTF-8.
+pub fn text_value(value: &Value) -> Result<Vec<u8>> {
     match value {
-        Value::String(text) => Ok(text.clone()),
+        Value::String(text) => Ok(text.clone().into_bytes()),
         Value::Null => Err(wrong(value, "string")),
-        other => Ok(other.to_string()),
+        Value::Object(members) if members.len() == 1 && members.contains_key("base64") => {
+            bytes_value(&members["base64"])
+        }
+        other => Ok(other.to_string().into_bytes()),
     }
 }
 

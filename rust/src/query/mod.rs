@@ -29,6 +29,7 @@ use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};
 use dictionary::Pattern;
 use leaf::Target;
+use literal::text_value;
 
 /// Path part that stands for the only member of a list's wrapper.
 const ANY_MEMBER: &str = "\u{0}any";
@@ -103,13 +104,13 @@ impl Builder<'_> {
                 on(field, &|t| t.range(lower.as_ref(), upper.as_ref()))
             }
             Node::Prefix { field, value } => {
-                on(field, &|t| t.matching(Pattern::Prefix(value.clone())))
+                on(field, &|t| t.matching(Pattern::Prefix(text_value(value)?)))
             }
             Node::Suffix { field, value } => {
-                on(field, &|t| t.matching(Pattern::Suffix(value.clone())))
+                on(field, &|t| t.matching(Pattern::Suffix(text_value(value)?)))
             }
             Node::Contains { field, value } => {
-                on(field, &|t| t.matching(Pattern::Contains(value.clone())))
+                on(field, &|t| t.matching(Pattern::contains(&text_value(value)?)?))
             }
             Node::Like { field, pattern, escape } => {
                 on(field, &|t| t.matching(Pattern::like(pattern, escape)?))

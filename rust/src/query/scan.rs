@@ -14,6 +14,7 @@ use crate::columns::stored::{Cursor, Stored};
 use crate::columns::{BlockReader, Docs, SegmentColumns};
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Segment, Split};
+use crate::texts::TEXT;
 
 type Find = dyn Fn(&Arc<Split>, usize) -> Result<BitSet> + Send + Sync;
 
@@ -124,7 +125,7 @@ pub fn scan_column(
 
 /// Nested columns are only ever asked whether they are there; their text tells.
 fn scan_type(column: &Column) -> DataType {
-    if column.is_json() { DataType::Utf8 } else { column.data_type.clone() }
+    if column.is_json() { TEXT } else { column.data_type.clone() }
 }
 
 /// Checks the values at a path inside a stored JSON column; in arrays, any element may pass.

@@ -10,6 +10,7 @@ use super::literal::{Kind, Span, between};
 use crate::columns::build::{Builder, Unit, cast};
 use crate::columns::stored::Stored;
 use crate::error::Result;
+use crate::texts::{TEXT, bytes_of};
 
 /// What a value must be.
 #[derive(Clone)]
@@ -17,7 +18,7 @@ pub enum Test {
     /// Inside any of the spans.
     Spans(Vec<Span>),
     /// A text for which this holds.
-    Text(Arc<dyn Fn(&str) -> bool + Send + Sync>),
+    Text(Arc<dyn Fn(&[u8]) -> bool + Send + Sync>),
     Exists,
 }
 
@@ -35,8 +36,7 @@ impl Test {
         let mut found: Vec<bool> = match self {
             Test::Exists => vec![true; array.len()],
             Test::Text(holds) => {
-                let texts = cast(array, &DataType::Utf8)?;
-                texts.as_string::<i32>().iter().map(|text| text.is_some_and(|t| holds(t))).collect()
+                bytes_of(array)?.iter().map(|text| text.is_some_and(|t| holds(t))).collect()
             }
             Test::Spans(spans) => check_spans(spans, array)?,
         };
@@ -53,7 +53,7 @@ impl Test {
             Stored::Bool(_) => DataType::Boolean,
             Stored::F64(_) => DataType::Float64,
             Stored::I64(_) | Stored::U64(_) => DataType::Int64,
-            _ => DataType::Utf8,
+            _ => TEXT,
         };
         if matches!(self, Test::Exists) {
             return Ok(true);
@@ -112,14 +112,14 @@ fn check_spans(spans: &[Span], array: &ArrayRef) -> Result<Vec<bool>> {
             values.values().iter().map(|&value| hit(value)).collect()
         }
         Some(Kind::Text) => {
-            let values = cast(array, &DataType::Utf8)?;
-            let hit = |value: &str| {
+            let values = bytes_of(array)?;
+            let hit = |value: &[u8]| {
                 any(&|span| match span {
-                    Span::Text(low, high) => between::<str, String>(value, low, high),
+                    Span::Text(low, high) => between::<[u8], Vec<u8>>(value, low, high),
                     _ => false,
                 })
             };
-            values.as_string::<i32>().iter().map(|value| value.is_some_and(hit)).collect()
+            values.iter().map(|value| value.is_some_and(hit)).collect()
         }
         Some(Kind::Bytes) => {
             let values = array.as_binary::<i32>();

@@ -13,6 +13,7 @@ use super::dictionary::docs_of_terms;
 use super::scan::FunctionQuery;
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};
+use crate::texts::lossy;
 use crate::tokenizer;
 
 /// Tokens of a text with their positions, made as the field's writer made them.
@@ -156,14 +157,14 @@ fn matching_tokens(
     regex: &str,
     start: String,
 ) -> Result<Box<dyn Query>> {
-    let regex = regex::bytes::RegexBuilder::new(regex)
+    let regex = regex::RegexBuilder::new(regex)
         .size_limit(16 << 20)
         .build()
         .map_err(|e| EngineError::bad_query(format!("pattern `{regex}`: {e}")))?;
     let field = column.field;
     Ok(FunctionQuery::boxed(split, move |split, at| {
         let reader = &split.segments[at].reader;
-        docs_of_terms(reader, field, start.as_bytes(), |term| regex.is_match(term))
+        docs_of_terms(reader, field, start.as_bytes(), |term| regex.is_match(&lossy(term)))
     }))
 }
 

@@ -27,15 +27,15 @@ pub enum Node {
     },
     Prefix {
         field: String,
-        value: String,
+        value: Value,
     },
     Suffix {
         field: String,
-        value: String,
+        value: Value,
     },
     Contains {
         field: String,
-        value: String,
+        value: Value,
     },
     Like {
         field: String,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Float32Array, RecordBatch, RecordBatchOptions, StringArray};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{Field, Schema, SchemaRef};
 
 use super::options::SnippetOptions;
 use super::snippet::Highlighter;
@@ -12,6 +12,7 @@ use crate::columns::{Docs, SegmentColumns};
 use crate::error::{EngineError, Result};
 use crate::open::Split;
 use crate::query::Node;
+use crate::texts::{TEXT, lossy};
 
 pub const SCORE_COLUMN: &str = "_score";
 pub const SNIPPET_COLUMN: &str = "_snippet";
@@ -50,7 +51,7 @@ impl Output {
                         EngineError::bad_query("a snippet needs to know of which column")
                     })?;
                     highlighter = Some(Highlighter::new(split, node, options)?);
-                    let text = Arc::new(Field::new(&options.field, DataType::Utf8, true));
+                    let text = Arc::new(Field::new(&options.field, TEXT, true));
                     sources.push(Source::Snippet(place(&mut fields, &text)));
                 }
                 _ => sources.push(Source::Read(place(&mut fields, field))),
@@ -84,9 +85,9 @@ impl Output {
                     cast(&scores, self.schema.field(at).data_type())
                 }
                 Source::Snippet(inner) => {
-                    let texts = read[*inner].as_string::<i32>();
+                    let texts = read[*inner].as_binary::<i64>();
                     let highlighter = self.highlighter.as_ref();
-                    let mark = |text: &str| highlighter.map(|h| h.snippet(text));
+                    let mark = |text: &[u8]| highlighter.map(|h| h.snippet(&lossy(text)));
                     let snippets: StringArray = texts.iter().map(|t| t.and_then(mark)).collect();
                     cast(&(Arc::new(snippets) as ArrayRef), self.schema.field(at).data_type())
                 }

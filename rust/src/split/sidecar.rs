@@ -35,6 +35,8 @@ pub enum Encoding {
     DecimalBytes,
     /// The whole value is one token.
     String,
+    /// The same with some value that is not UTF-8: the field `source` has the bytes of every value.
+    StringBytes,
     Text,
     Json,
     Ip,
@@ -74,7 +76,7 @@ pub struct SidecarColumn {
     pub overlong: bool,
     /// Rows without a value.
     pub nulls: u64,
-    /// The stored field with the exact text of values that do not survive parsing and rendering.
+    /// The field with the exact bytes of values that do not survive parsing, rendering or decoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +126,7 @@ mod tests {
             (Encoding::MicrosI64, "micros_i64"),
             (Encoding::DurationI64, "duration_i64"),
             (Encoding::String, "string"),
+            (Encoding::StringBytes, "string_bytes"),
         ];
         for (encoding, name) in names {
             assert_eq!(serde_json::to_value(encoding).ok(), Some(Value::from(name)));

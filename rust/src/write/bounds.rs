@@ -17,7 +17,8 @@ pub enum Bounds {
     F64(f64, f64),
     /// Unscaled numbers and the scale.
     Decimal(i128, i128, i8),
-    Text(String, String),
+    /// Strings, which need not be UTF-8.
+    Text(Vec<u8>, Vec<u8>),
 }
 
 impl Bounds {
@@ -90,15 +91,17 @@ fn order(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-fn cut(text: &str, limit: usize) -> &str {
+/// The text a string begins with, up to a limit or to what is not UTF-8.
+fn cut(string: &[u8], limit: usize) -> &str {
+    let text = string.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     text.char_indices().nth(limit).map_or(text, |(end, _)| &text[..end])
 }
 
 /// The shortest text within the limit that no value up to `text` exceeds, if there is one.
-fn cut_up(text: &str, limit: usize) -> Option<String> {
-    let kept = cut(text, limit);
-    if kept.len() == text.len() {
-        return Some(text.to_owned());
+fn cut_up(string: &[u8], limit: usize) -> Option<String> {
+    let kept = cut(string, limit);
+    if kept.len() == string.len() {
+        return Some(kept.to_owned());
     }
     let mut kept: Vec<char> = kept.chars().collect();
     while let Some(last) = kept.pop() {
@@ -164,8 +167,8 @@ pub fn of_decimals(array: &ArrayRef) -> Bounds {
     }
 }
 
-pub fn of_texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> Bounds {
-    let mut found: Option<(&str, &str)> = None;
+pub fn of_texts<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> Bounds {
+    let mut found: Option<(&[u8], &[u8])> = None;
     for value in values.flatten() {
         found = Some(match found {
             None => (value, value),
@@ -183,11 +186,13 @@ mod tests {
 
     #[test]
     fn a_cut_maximum_is_rounded_up() {
-        assert_eq!(cut_up("abcd", 2).as_deref(), Some("ac"));
-        assert_eq!(cut_up("a\u{10FFFF}z", 2).as_deref(), Some("b"));
-        assert_eq!(cut_up("\u{10FFFF}z", 1), None);
-        assert_eq!(cut_up("\u{D7FF}z", 1).as_deref(), Some("\u{E000}"));
-        assert_eq!(cut_up("ab", 2).as_deref(), Some("ab"));
+        assert_eq!(cut_up(b"abcd", 2).as_deref(), Some("ac"));
+        assert_eq!(cut_up("a\u{10FFFF}z".as_bytes(), 2).as_deref(), Some("b"));
+        assert_eq!(cut_up("\u{10FFFF}z".as_bytes(), 1), None);
+        assert_eq!(cut_up("\u{D7FF}z".as_bytes(), 1).as_deref(), Some("\u{E000}"));
+        assert_eq!(cut_up(b"ab", 2).as_deref(), Some("ab"));
+        assert_eq!(cut_up(b"ab\x80", 9).as_deref(), Some("ac"));
+        assert_eq!(cut_up(b"\x80", 9), None);
     }
 
     #[test]
@@ -199,13 +204,16 @@ mod tests {
     proptest! {
         #[test]
         fn text_bounds_hold_every_value(
-            values in proptest::collection::vec("\\PC{0,6}", 1..8), limit in 1usize..4,
+            values in proptest::collection::vec(
+                proptest::collection::vec(proptest::sample::select(vec![b'a', b'b', 0xC3, 0xA9, 0x80, 0xFF]), 0..6),
+                1..8),
+            limit in 1usize..4,
         ) {
-            let bounds = of_texts(values.iter().map(|v| Some(v.as_str())));
+            let bounds = of_texts(values.iter().map(|v| Some(v.as_slice())));
             let (min, max) = bounds.to_json(limit);
             for value in &values {
-                prop_assert!(min.as_ref().and_then(Value::as_str).is_none_or(|min| min <= value.as_str()));
-                prop_assert!(max.as_ref().and_then(Value::as_str).is_none_or(|max| max >= value.as_str()));
+                prop_assert!(min.as_ref().and_then(Value::as_str).is_none_or(|min| min.as_bytes() <= value.as_slice()));
+                prop_assert!(max.as_ref().and_then(Value::as_str).is_none_or(|max| max.as_bytes() >= value.as_slice()));
             }
         }
     }

@@ -1,16 +1,18 @@
 //! One column of a writer: what its type and role make of it, and what a batch turned out to hold.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
 
-use arrow::array::{Array, ArrayRef, AsArray, LargeStringArray, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, LargeBinaryArray, StringArray};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Decimal128Type};
 use serde_json::Value as Json;
 
 use crate::error::{EngineError, Result};
 use crate::split::Encoding;
+use crate::texts::{bytes_of, lossy, lossy_texts, small_bytes_of};
 use crate::write::bounds::{self, Bounds};
-use crate::write::nested::{cast, node, whole_numbers};
+use crate::write::nested::{Strings, cast, has_broken, is_plain_key, node, whole_numbers};
 use crate::write::options::{FieldSpec, Role};
 use crate::write::row::Cells;
 
@@ -64,6 +66,7 @@ impl Column {
         match self.preferred {
             Encoding::Date if facts.beyond_dates => Encoding::DaysI64,
             Encoding::Timestamp if facts.beyond_dates => Encoding::MicrosI64,
+            Encoding::String if facts.not_utf8 => Encoding::StringBytes,
             other => other,
         }
     }
@@ -118,8 +121,10 @@ pub struct Facts {
     /// Some date does not fit 64 bits of nanoseconds.
     pub beyond_dates: bool,
     pub overlong: bool,
-    /// Some text does not survive parsing and rendering.
+    /// Some text does not survive parsing, rendering or decoding.
     pub inexact: bool,
+    /// Some string is not UTF-8: what holds it must take bytes.
+    pub not_utf8: bool,
 }
 
 impl Facts {
@@ -128,6 +133,7 @@ impl Facts {
             beyond_dates: self.beyond_dates || other.beyond_dates,
             overlong: self.overlong || other.overlong,
             inexact: self.inexact || other.inexact,
+            not_utf8: self.not_utf8 || other.not_utf8,
         }
     }
 }
@@ -139,8 +145,12 @@ pub struct Prepared {
     pub nulls: Option<NullBuffer>,
     pub null_count: usize,
     pub facts: Facts,
-    /// Exact texts of the values that are inexact otherwise; null elsewhere.
-    pub source: Option<StringArray>,
+    /// Exact strings of the values that are inexact otherwise; null elsewhere.
+    pub source: Option<BinaryArray>,
+    /// The bytes of every value of a string column.
+    pub exact: Option<Cells>,
+    /// What is stored of a nested value, where its index has other strings than it.
+    pub stored: Option<Cells>,
     pub bounds: Bounds,
 }
 
@@ -149,7 +159,7 @@ pub fn prepare(column: &Column, array: &ArrayRef) -> Result<Prepared> {
     let array = &plain(array)?;
     let mut facts = Facts::default();
     let mut bounds = Bounds::None;
-    let mut source = None;
+    let (mut source, mut exact, mut stored) = (None, None, None);
     let wants_bounds = column.has_bounds();
     let cells = match column.preferred {
         Encoding::Null => None,
@@ -174,12 +184,18 @@ pub fn prepare(column: &Column, array: &ArrayRef) -> Result<Prepared> {
             Some(decimals(column.preferred, array))
         }
         Encoding::String | Encoding::Text => {
-            let cells = texts(array)?;
+            let texts = texts(array)?;
             if wants_bounds {
-                bounds = text_bounds(&cells);
+                bounds = text_bounds(&texts.bytes);
             }
-            facts.overlong = longest(&cells) > LONGEST_TERM;
-            Some(cells)
+            facts.overlong = longest(&texts.bytes) > LONGEST_TERM;
+            facts.not_utf8 = texts.broken.is_some();
+            if column.preferred == Encoding::Text {
+                source = texts.broken;
+            } else {
+                exact = Some(texts.bytes);
+            }
+            Some(texts.text)
         }
         Encoding::Bytes => {
             let cells = bytes(array)?;
@@ -197,22 +213,29 @@ pub fn prepare(column: &Column, array: &ArrayRef) -> Result<Prepared> {
             Some(Cells::Ip(values))
         }
         Encoding::Struct | Encoding::List | Encoding::Map => {
-            let node = node(&column.name, array)?;
+            let node = node(&column.name, array, Strings::Decoded)?;
             facts.overlong = node.longest() > LONGEST_JSON_TERM;
+            if has_broken(array)? {
+                // as with values that are too long, only the doc store has every string
+                facts.overlong = true;
+                stored = Some(object(column, self::node(&column.name, array, Strings::Exact)?));
+            }
             Some(object(column, node))
         }
-        Encoding::DaysI64 | Encoding::MicrosI64 => {
+        Encoding::DaysI64 | Encoding::MicrosI64 | Encoding::StringBytes => {
             return Err(EngineError::internal("a fallback encoding cannot be preferred"));
         }
     };
     facts.inexact = source.is_some();
+    let broken = |bytes: &BinaryArray| StringArray::try_from_binary(bytes.clone()).is_err();
+    facts.not_utf8 |= source.as_ref().is_some_and(broken);
     if !wants_bounds {
         bounds = Bounds::None;
     }
     let nulls = array.logical_nulls();
     let null_count = nulls.as_ref().map_or(0, NullBuffer::null_count);
     let nulls = nulls.filter(|_| null_count > 0);
-    Ok(Prepared { cells, nulls, null_count, facts, source, bounds })
+    Ok(Prepared { cells, nulls, null_count, facts, source, exact, stored, bounds })
 }
 
 /// Without dictionary or run encoding.
@@ -256,11 +279,30 @@ pub fn ordered_bytes(value: i128) -> [u8; 16] {
     (value as u128 ^ (1 << 127)).to_be_bytes()
 }
 
-fn texts(array: &ArrayRef) -> Result<Cells> {
-    Ok(match array.data_type() {
-        DataType::Utf8 => Cells::Text(array.as_string::<i32>().clone()),
-        _ => Cells::LargeText(cast(array, &DataType::LargeUtf8)?.as_string::<i64>().clone()),
-    })
+/// The strings of a batch: as a text field takes them, their bytes, and those that are not UTF-8.
+struct Texts {
+    text: Cells,
+    bytes: Cells,
+    broken: Option<BinaryArray>,
+}
+
+fn texts(array: &ArrayRef) -> Result<Texts> {
+    if let Some(bytes) = small_bytes_of(array)
+        && let Ok(text) = StringArray::try_from_binary(bytes.clone())
+    {
+        return Ok(Texts { text: Cells::Text(text), bytes: Cells::Bytes(bytes), broken: None });
+    }
+    let bytes = bytes_of(array)?;
+    let (text, broken) = lossy_texts(&bytes);
+    let broken = (!broken.is_empty()).then(|| only_rows(&bytes, &broken));
+    Ok(Texts { text: Cells::LargeText(text), bytes: Cells::LargeBytes(bytes), broken })
+}
+
+/// Some values, null in all other rows.
+fn only_rows(bytes: &LargeBinaryArray, rows: &[usize]) -> BinaryArray {
+    let mut wanted = rows.iter().copied().peekable();
+    let kept = (0..bytes.len()).map(|row| wanted.next_if_eq(&row).map(|row| bytes.value(row)));
+    kept.collect()
 }
 
 fn bytes(array: &ArrayRef) -> Result<Cells> {
@@ -272,8 +314,8 @@ fn bytes(array: &ArrayRef) -> Result<Cells> {
 
 fn text_bounds(cells: &Cells) -> Bounds {
     match cells {
-        Cells::Text(values) => bounds::of_texts(values.iter()),
-        Cells::LargeText(values) => bounds::of_texts(values.iter()),
+        Cells::Bytes(values) => bounds::of_texts(values.iter()),
+        Cells::LargeBytes(values) => bounds::of_texts(values.iter()),
         _ => Bounds::None,
     }
 }
@@ -284,8 +326,6 @@ fn longest(cells: &Cells) -> usize {
         lengths.max().unwrap_or(0) as usize
     }
     match cells {
-        Cells::Text(values) => of(values.value_offsets()),
-        Cells::LargeText(values) => of(values.value_offsets()),
         Cells::Bytes(values) => of(values.value_offsets()),
         Cells::LargeBytes(values) => of(values.value_offsets()),
         _ => 0,
@@ -295,16 +335,29 @@ fn longest(cells: &Cells) -> usize {
 fn object(column: &Column, node: crate::write::nested::Node) -> Cells {
     use crate::write::nested::Node;
     match node {
-        Node::List { .. } => Cells::Wrapped(column.name.clone(), node),
+        // pairs in the place of an object are told from one by not being wrapped
+        Node::List { .. } if !has_plain_keys(&column.data_type) => {
+            Cells::Wrapped(column.name.clone(), node)
+        }
         other => Cells::Object(other),
     }
 }
 
-/// Values of parsed texts, and the texts that rendering does not give back.
-type Parsed<T> = (Vec<T>, Option<StringArray>);
+fn has_plain_keys(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(pair) => is_plain_key(pair[0].data_type()),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Values of parsed strings, and the strings that rendering does not give back.
+type Parsed<T> = (Vec<T>, Option<BinaryArray>);
 
 fn json(column: &Column, array: &ArrayRef, facts: &mut Facts) -> Result<Parsed<Json>> {
-    convert(&large_texts(array)?, |text| {
+    convert(&bytes_of(array)?, |text| {
         let value: Json = serde_json::from_str(text).map_err(|error| {
             EngineError::bad_value(
                 &column.name,
@@ -322,7 +375,7 @@ fn json(column: &Column, array: &ArrayRef, facts: &mut Facts) -> Result<Parsed<J
 }
 
 fn addresses(column: &Column, array: &ArrayRef) -> Result<Parsed<Ipv6Addr>> {
-    convert(&large_texts(array)?, |text| {
+    convert(&bytes_of(array)?, |text| {
         let parsed: IpAddr = text.parse().map_err(|_| {
             let detail = format!("`{}` is not an IP address", excerpt(text));
             EngineError::bad_value(&column.name, detail)
@@ -340,23 +393,24 @@ pub fn render_address(address: Ipv6Addr) -> String {
     address.to_ipv4_mapped().map_or_else(|| address.to_string(), |address| address.to_string())
 }
 
-/// Converts texts one by one; `parse` returns the value and whether rendering it gives the text back.
+/// Converts strings one by one; `parse` returns the value and whether rendering it gives the text back.
 fn convert<T: Placeholder>(
-    array: &LargeStringArray,
+    array: &LargeBinaryArray,
     mut parse: impl FnMut(&str) -> Result<(T, bool)>,
 ) -> Result<Parsed<T>> {
-    let mut kept: Vec<Option<&str>> = Vec::new();
+    let mut kept: Vec<Option<&[u8]>> = Vec::new();
     let mut values = Vec::with_capacity(array.len());
-    for (row, text) in array.iter().enumerate() {
-        let Some(text) = text else {
+    for (row, bytes) in array.iter().enumerate() {
+        let Some(bytes) = bytes else {
             values.push(T::placeholder());
             continue;
         };
-        let (value, exact) = parse(text)?;
+        let text = lossy(bytes);
+        let (value, exact) = parse(&text)?;
         values.push(value);
-        if !exact {
+        if !exact || matches!(text, Cow::Owned(_)) {
             kept.resize(array.len(), None);
-            kept[row] = Some(text);
+            kept[row] = Some(bytes);
         }
     }
     let source = (!kept.is_empty()).then(|| kept.into_iter().collect());
@@ -378,10 +432,6 @@ impl Placeholder for Ipv6Addr {
     fn placeholder() -> Self {
         Self::UNSPECIFIED
     }
-}
-
-fn large_texts(array: &ArrayRef) -> Result<LargeStringArray> {
-    Ok(cast(array, &DataType::LargeUtf8)?.as_string::<i64>().clone())
 }
 
 fn excerpt(text: &str) -> &str {

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, LargeStringArray, StructArray,
+    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, LargeBinaryArray,
+    LargeStringArray, StructArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{CastOptions, cast_with_options};
@@ -13,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::error::{EngineError, Result};
+use crate::texts::{bytes_of, lossy_texts};
 
 /// The same values in another type, or an error: nothing turns into null on the way.
 pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
@@ -28,6 +30,8 @@ pub enum Node {
     I64(Int64Array),
     F64(Float64Array),
     Text(LargeStringArray),
+    /// Strings of which some are not UTF-8.
+    Bytes(LargeBinaryArray),
     Struct {
         names: Fields,
         members: Vec<Node>,
@@ -54,6 +58,7 @@ impl Node {
             Self::I64(array) => array.is_null(row),
             Self::F64(array) => array.is_null(row),
             Self::Text(array) => array.is_null(row),
+            Self::Bytes(array) => array.is_null(row),
             Self::Struct { nulls, .. } | Self::List { nulls, .. } | Self::Map { nulls, .. } => {
                 nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
             }
@@ -63,7 +68,8 @@ impl Node {
     /// Bytes of the longest text anywhere below.
     pub fn longest(&self) -> usize {
         match self {
-            Self::Null | Self::Bool(_) | Self::I64(_) | Self::F64(_) => 0,
+            // bytes are only stored
+            Self::Null | Self::Bool(_) | Self::I64(_) | Self::F64(_) | Self::Bytes(_) => 0,
             Self::Text(array) => longest_text(array),
             Self::Struct { members, .. } => members.iter().map(Self::longest).max().unwrap_or(0),
             Self::List { items, .. } => items.longest(),
@@ -82,8 +88,41 @@ pub fn is_plain_key(data_type: &DataType) -> bool {
     !data_type.is_nested()
 }
 
+/// What becomes of strings that are not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Strings {
+    /// Text with replacements: what an index takes.
+    Decoded,
+    /// Bytes: what is stored.
+    Exact,
+}
+
+/// Whether some string inside is not UTF-8.
+pub fn has_broken(array: &ArrayRef) -> Result<bool> {
+    use DataType as D;
+    let any = |arrays: &[ArrayRef]| -> Result<bool> {
+        for inner in arrays {
+            if has_broken(inner)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    match array.data_type() {
+        D::Utf8 | D::LargeUtf8 | D::Utf8View | D::LargeBinary => {
+            Ok(LargeStringArray::try_from_binary(bytes_of(array)?).is_err())
+        }
+        D::Struct(_) => any(array.as_struct().columns()),
+        D::List(_) => has_broken(array.as_list::<i32>().values()),
+        D::LargeList(_) => has_broken(array.as_list::<i64>().values()),
+        D::FixedSizeList(..) => has_broken(array.as_fixed_size_list().values()),
+        D::Map(..) => any(array.as_map().entries().columns()),
+        _ => Ok(false),
+    }
+}
+
 /// Converts an array; `column` names it in errors.
-pub fn node(column: &str, array: &ArrayRef) -> Result<Node> {
+pub fn node(column: &str, array: &ArrayRef, strings: Strings) -> Result<Node> {
     use DataType as D;
     Ok(match array.data_type() {
         D::Null => Node::Null,
@@ -98,14 +137,19 @@ pub fn node(column: &str, array: &ArrayRef) -> Result<Node> {
         D::Float32 | D::Float64 => Node::F64(cast(array, &D::Float64)?.as_primitive().clone()),
         D::Struct(names) => {
             let rows: &StructArray = array.as_struct();
-            let members =
-                rows.columns().iter().map(|c| node(column, c)).collect::<Result<Vec<_>>>()?;
+            let members = rows
+                .columns()
+                .iter()
+                .map(|c| node(column, c, strings))
+                .collect::<Result<Vec<_>>>()?;
             Node::Struct { names: names.clone(), members, nulls: rows.nulls().cloned() }
         }
-        D::List(item) => list(column, &cast(array, &D::LargeList(item.clone()))?)?,
-        D::FixedSizeList(item, _) => list(column, &cast(array, &D::LargeList(item.clone()))?)?,
-        D::LargeList(_) => list(column, array)?,
-        D::Map(..) => map(column, array)?,
+        D::List(item) | D::FixedSizeList(item, _) => {
+            list(column, &cast(array, &D::LargeList(item.clone()))?, strings)?
+        }
+        D::LargeList(_) => list(column, array, strings)?,
+        D::Map(..) => map(column, array, strings)?,
+        D::Utf8 | D::LargeUtf8 | D::Utf8View | D::LargeBinary => decoded(array, strings)?,
         _ => Node::Text(texts(column, array)?),
     })
 }
@@ -124,14 +168,22 @@ pub fn whole_numbers(array: &ArrayRef) -> Result<Int64Array> {
     Ok(array.as_primitive::<Int64Type>().clone())
 }
 
-/// Strings as they are, binary as base64, decimals in plain notation.
+/// Strings as text if they are, else as asked for.
+fn decoded(array: &ArrayRef, strings: Strings) -> Result<Node> {
+    let bytes = bytes_of(array)?;
+    Ok(match (LargeStringArray::try_from_binary(bytes.clone()), strings) {
+        (Ok(texts), _) => Node::Text(texts),
+        (Err(_), Strings::Decoded) => Node::Text(lossy_texts(&bytes).0),
+        (Err(_), Strings::Exact) => Node::Bytes(bytes),
+    })
+}
+
+/// Binary as base64, decimals in plain notation.
 fn texts(column: &str, array: &ArrayRef) -> Result<LargeStringArray> {
     use DataType as D;
     match array.data_type() {
-        D::Utf8 | D::LargeUtf8 | D::Utf8View | D::Decimal128(..) => {
-            Ok(cast(array, &D::LargeUtf8)?.as_string::<i64>().clone())
-        }
-        D::Binary | D::LargeBinary | D::BinaryView => {
+        D::Decimal128(..) => Ok(cast(array, &D::LargeUtf8)?.as_string::<i64>().clone()),
+        D::Binary | D::BinaryView => {
             let bytes = cast(array, &D::LargeBinary)?;
             Ok(bytes.as_binary::<i64>().iter().map(|v| v.map(|v| BASE64.encode(v))).collect())
         }
@@ -142,31 +194,34 @@ fn texts(column: &str, array: &ArrayRef) -> Result<LargeStringArray> {
     }
 }
 
-fn list(column: &str, array: &ArrayRef) -> Result<Node> {
+fn list(column: &str, array: &ArrayRef, strings: Strings) -> Result<Node> {
     let array = array.as_list::<i64>();
     Ok(Node::List {
         offsets: array.offsets().clone(),
-        items: Box::new(node(column, array.values())?),
+        items: Box::new(node(column, array.values(), strings)?),
         nulls: array.nulls().cloned(),
     })
 }
 
-fn map(column: &str, array: &ArrayRef) -> Result<Node> {
+fn map(column: &str, array: &ArrayRef, strings: Strings) -> Result<Node> {
     let array = array.as_map();
     let offsets = array.offsets().iter().map(|&offset| i64::from(offset)).collect::<Vec<_>>();
     let offsets = OffsetBuffer::new(offsets.into());
     let nulls = array.nulls().cloned();
-    if !is_plain_key(array.keys().data_type()) {
+    // a key that is not UTF-8 cannot be the name of a member either
+    let broken_keys = strings == Strings::Exact && has_broken(array.keys())?;
+    if broken_keys || !is_plain_key(array.keys().data_type()) {
         let entries: ArrayRef = Arc::new(array.entries().clone());
-        return Ok(Node::List { offsets, items: Box::new(node(column, &entries)?), nulls });
+        let items = Box::new(node(column, &entries, strings)?);
+        return Ok(Node::List { offsets, items, nulls });
     }
     let keys = key_texts(column, array.keys())?;
-    Ok(Node::Map { offsets, keys, values: Box::new(node(column, array.values())?), nulls })
+    Ok(Node::Map { offsets, keys, values: Box::new(node(column, array.values(), strings)?), nulls })
 }
 
 /// Map keys as member names: numbers in decimal, the rest as `texts` does.
 fn key_texts(column: &str, keys: &ArrayRef) -> Result<LargeStringArray> {
-    Ok(match node(column, keys)? {
+    Ok(match node(column, keys, Strings::Decoded)? {
         Node::Text(texts) => texts,
         Node::Bool(values) => values.iter().map(|v| v.map(|v| v.to_string())).collect(),
         Node::I64(values) => values.iter().map(|v| v.map(|v| v.to_string())).collect(),

@@ -56,6 +56,14 @@ impl Passes {
         Self(u8::from(indexed) | u8::from(fast) << 1 | stored << 2 | stored << 3)
     }
 
+    pub fn without_store(self) -> Self {
+        Self(self.0 & 0b0011)
+    }
+
+    pub fn only_store(self) -> Self {
+        Self(self.0 & 0b1100)
+    }
+
     #[inline]
     fn contain(self, pass: u8) -> bool {
         pass > 3 || self.0 >> pass & 1 == 1
@@ -188,6 +196,10 @@ fn node_value<'a>(node: &'a Node, row: usize) -> ReferenceValue<'a, Cell<'a>> {
         Node::I64(array) => Leaf::I64(array.value(row)),
         Node::F64(array) => Leaf::F64(array.value(row)),
         Node::Text(array) => Leaf::Str(array.value(row)),
+        Node::Bytes(array) => match std::str::from_utf8(array.value(row)) {
+            Ok(text) => Leaf::Str(text),
+            Err(_) => Leaf::Bytes(array.value(row)),
+        },
         Node::Struct { .. } => return ReferenceValue::Object(Members::Struct(node, row, 0)),
         Node::List { offsets, items, .. } => {
             return ReferenceValue::Array(Items::Node(items, range(offsets)));

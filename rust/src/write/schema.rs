@@ -17,11 +17,13 @@ pub struct FieldPlan {
     pub fast: bool,
     pub stored: bool,
     pub indexed: bool,
-    /// Name of the stored field with exact texts, when it is needed.
+    /// Name of the field with exact strings, when it is needed.
     pub source: Option<String>,
+    /// Exact strings are bytes: some are not UTF-8.
+    pub source_bytes: bool,
 }
 
-/// Prefix of fields that hold the exact text of a JSON or IP column.
+/// Prefix of fields that hold the exact strings of a column.
 pub const SOURCE_PREFIX: &str = "_indextables_source.";
 
 impl FieldPlan {
@@ -39,7 +41,7 @@ impl FieldPlan {
         // equality on floats is rare and a fast column answers it; each value would be a term of its own
         let indexed = match encoding {
             E::F64 => false,
-            E::Text | E::Bytes | E::String => true,
+            E::Text | E::Bytes | E::String | E::StringBytes => true,
             _ => !lean || is_object,
         };
         let fast = spec.fast.unwrap_or(fast);
@@ -52,30 +54,40 @@ impl FieldPlan {
             fast,
             stored,
             indexed: indexed && spec.indexed != Some(false),
-            source: facts.inexact.then(|| format!("{SOURCE_PREFIX}{}", column.name)),
+            source: (facts.inexact || encoding == E::StringBytes)
+                .then(|| format!("{SOURCE_PREFIX}{}", column.name)),
+            source_bytes: facts.not_utf8,
         }
     }
 
     /// Whether values with these facts have a place in this field.
     pub fn holds(&self, column: &Column, facts: &Facts) -> bool {
         let encoded = match self.encoding {
-            Encoding::DaysI64 | Encoding::MicrosI64 => true,
+            Encoding::DaysI64 | Encoding::MicrosI64 | Encoding::StringBytes => true,
             encoding => encoding == column.encoding_for(facts),
         };
         encoded
             && (self.stored || !self.fast || !facts.overlong)
             && (self.source.is_some() || !facts.inexact)
+            && (self.source_bytes || !facts.not_utf8)
     }
 }
 
-/// The schema of these columns, in their order, with the fields of exact texts behind.
+/// The schema of these columns, in their order, with the fields of exact strings behind.
 pub fn build(columns: &[Column], plans: &[FieldPlan]) -> Result<Schema> {
     let mut builder = Schema::builder();
     for (column, plan) in columns.iter().zip(plans) {
         add_field(&mut builder, column, plan)?;
     }
-    for source in plans.iter().filter_map(|plan| plan.source.as_deref()) {
-        builder.add_text_field(source, TextOptions::default().set_stored());
+    for plan in plans {
+        let Some(source) = plan.source.as_deref() else { continue };
+        if plan.encoding == Encoding::StringBytes {
+            builder.add_bytes_field(source, bytes(plan));
+        } else if plan.source_bytes {
+            builder.add_bytes_field(source, BytesOptions::default().set_stored());
+        } else {
+            builder.add_text_field(source, TextOptions::default().set_stored());
+        }
     }
     Ok(builder.build())
 }
@@ -93,7 +105,7 @@ fn add_field(builder: &mut SchemaBuilder, column: &Column, plan: &FieldPlan) -> 
         E::Date | E::Timestamp => builder.add_date_field(name, date(plan)),
         E::Ip => builder.add_ip_addr_field(name, ip(plan)),
         E::Bytes | E::DecimalBytes => builder.add_bytes_field(name, bytes(plan)),
-        E::String => {
+        E::String | E::StringBytes => {
             let indexing = indexing("raw", column.spec.record.unwrap_or(Record::Basic), false);
             builder.add_text_field(name, text(plan, indexing))
         }

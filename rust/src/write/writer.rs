@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::{Array, RecordBatch, StringArray};
 use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use roaring::RoaringBitmap;
 use tantivy::indexer::merge_filtered_segments;
@@ -15,6 +15,7 @@ use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
 use crate::split::{Encoding, NullRows, Sidecar, SidecarColumn};
 use crate::store::Store;
+use crate::texts::inward_type;
 use crate::tokenizer;
 use crate::write::bounds::Bounds;
 use crate::write::column::{Column, Facts, Prepared, nanos, prepare};
@@ -217,7 +218,9 @@ fn columns(arrow: &ArrowSchema, fields: Vec<FieldSpec>) -> Result<Vec<Column>> {
 fn check_schema(expected: &ArrowSchema, found: &ArrowSchema) -> Result<()> {
     let same = expected.fields().len() == found.fields().len()
         && expected.fields().iter().zip(found.fields()).all(|(left, right)| {
-            left.name() == right.name() && left.data_type().equals_datatype(right.data_type())
+            // rows that are written again come as the engine reads them
+            left.name() == right.name()
+                && inward_type(left.data_type()).equals_datatype(&inward_type(right.data_type()))
         });
     if same {
         Ok(())
@@ -314,12 +317,29 @@ impl OpenSplit {
                 other => other,
             };
             let passes = Passes::new(plan.indexed, plan.fast, plan.stored);
-            bound.push(BoundColumn { field, cells, nulls: prepared.nulls, passes });
-            if let (Some(name), Some(texts)) = (&plan.source, prepared.source) {
-                let field = self.schema.get_field(name)?;
-                let nulls = texts.nulls().cloned();
+            let nulls = prepared.nulls;
+            match prepared.stored {
+                None => bound.push(BoundColumn { field, cells, nulls: nulls.clone(), passes }),
+                Some(stored) => {
+                    let (index, store) = (passes.without_store(), passes.only_store());
+                    bound.push(BoundColumn { field, cells, nulls: nulls.clone(), passes: index });
+                    let nulls = nulls.clone();
+                    bound.push(BoundColumn { field, cells: stored, nulls, passes: store });
+                }
+            }
+            let Some(name) = &plan.source else { continue };
+            let field = self.schema.get_field(name)?;
+            if plan.encoding == Encoding::StringBytes {
+                let cells = prepared.exact.ok_or_else(|| EngineError::internal("no strings"))?;
+                sources.push(BoundColumn { field, cells, nulls, passes });
+            } else if let Some(strings) = prepared.source {
+                let nulls = strings.nulls().cloned();
+                let cells = match StringArray::try_from_binary(strings.clone()) {
+                    Ok(texts) if !plan.source_bytes => Cells::Text(texts),
+                    _ => Cells::Bytes(strings),
+                };
                 let passes = Passes::new(false, false, true);
-                sources.push(BoundColumn { field, cells: Cells::Text(texts), nulls, passes });
+                sources.push(BoundColumn { field, cells, nulls, passes });
             }
         }
         bound.append(&mut sources);

@@ -6,7 +6,7 @@ from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError
 from indextables.model.types import Array, Atomic, Field, Struct
 from indextables.plan.columns import describe_columns
-from indextables.plan.fields import plan_fields, remember_fields
+from indextables.plan.fields import plan_fields, remember_fields, without_effect
 
 SCHEMA = Struct(
     (
@@ -120,3 +120,19 @@ def test_mappings_of_other_writers_tell_roles():
     assert columns.get("body").role == "json"
     assert columns.get("tags").role == "auto"
     assert not columns.get("id").fast
+
+
+def test_columns_that_could_not_be_read_back_are_refused():
+    for options in (
+        {"indexing.typemap.message": "text", "indexing.indexonlyfields": "message"},
+        {"indexing.indexonlyfields": "tags"},
+        {"indexing.indexonlyfields": "host", "indexing.nonfastfields": "host"},
+    ):
+        with pytest.raises(IndexTablesError, match="INDEXING_UNREADABLE"):
+            fields(options)
+
+
+def test_fast_text_has_no_effect():
+    given = {"indexing.typemap.message": "text", "indexing.fastfields": "message,host"}
+    settings = resolve(options=given)
+    assert without_effect(SCHEMA, settings) == ("Message",)

@@ -1,0 +1,48 @@
+"""Why a query may find nothing: text compared as a whole, whole values searched by word."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from indextables.expr.predicate import OneOf, Search, walk
+from indextables.plan.columns import field_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from indextables.expr.predicate import Predicate
+    from indextables.plan.columns import Columns
+
+# a search text of plain words, which nobody means as a whole value
+_WORDS = re.compile(r"[\w.-]+(?:\s+[\w.-]+)*")
+
+
+def find_hints(predicates: Iterable[Predicate], columns: Columns) -> tuple[str, ...]:
+    """What to say of bound predicates, each thing once."""
+    found: dict[str, None] = {}
+    for predicate in predicates:
+        for node in walk(predicate):
+            hint = _hint(node, columns)
+            if hint is not None:
+                found[hint] = None
+    return tuple(found)
+
+
+def _hint(node: Predicate, columns: Columns) -> str | None:
+    if isinstance(node, OneOf) and node.values:
+        info = columns.at(node.path)
+        if info is not None and info.tokenized:
+            return (
+                f"`{info.name} = ...` compares the whole text; "
+                f"`{info.name} indexquery '...'` finds words"
+            )
+    if isinstance(node, Search) and node.path and _WORDS.fullmatch(node.query.strip()):
+        info = columns.at(node.path)
+        if info is not None and info.role == "string":
+            name = field_name(node.path)
+            return (
+                f"`{name}` is indexed as whole values, so `indexquery` finds equal values only; "
+                f"write `indexing.typemap.{name}=text` to find words in it"
+            )
+    return None
