@@ -9,7 +9,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{BitSet, DocSet, SegmentReader, TERMINATED};
 
 use super::scan::{FunctionQuery, scan_column};
-use super::test::Test;
+use super::test::{Holds, Test};
 use crate::columns::fast::{MAX_FAST_BYTES, gather};
 use crate::columns::stored::Stored;
 use crate::columns::{BlockReader, Docs, open_fast};
@@ -37,7 +37,7 @@ impl Pattern {
         }
     }
 
-    pub fn as_function(&self) -> Arc<dyn Fn(&[u8]) -> bool + Send + Sync> {
+    pub fn as_function(&self) -> Holds {
         let pattern = self.clone();
         Arc::new(move |text| pattern.matches(text))
     }

@@ -12,13 +12,16 @@ use crate::columns::stored::Stored;
 use crate::error::Result;
 use crate::texts::{TEXT, bytes_of};
 
+/// Whether something holds for the bytes of a string.
+pub type Holds = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+
 /// What a value must be.
 #[derive(Clone)]
 pub enum Test {
     /// Inside any of the spans.
     Spans(Vec<Span>),
     /// A text for which this holds.
-    Text(Arc<dyn Fn(&[u8]) -> bool + Send + Sync>),
+    Text(Holds),
     Exists,
 }
 
