@@ -148,7 +148,7 @@ class Scan:
 
     def tasks(self, cores: int, hosts: Sequence[str] = ()) -> list[ScanTask]:
         """The work of executors; with several hosts, each task where the caches hold its splits."""
-        _warn_if_truncated(self)
+        _begin(self)
         settings, sources = self.table.settings, self.sources
         groups = group_splits(
             self.plan.files.column("size").to_pylist(),
@@ -239,9 +239,7 @@ def _prune(
     files = snapshot.files(keep if names and (filters.bound or runtime) else None)
     files, counters = prune_splits(files, pruning, snapshot.schema, names, table.columns)
     files = prune_by_key(files, pruning, snapshot, table.store, table.settings)
-    counters = counters.narrowed_to(files.num_rows)
-    skipping.record(counters)
-    return files, counters
+    return files, counters.narrowed_to(files.num_rows)
 
 
 def _prewarmed(scan: Scan) -> list[bool] | None:
@@ -261,12 +259,12 @@ def _prewarmed(scan: Scan) -> list[bool] | None:
 
 def run_scan(scan: Scan) -> pa.Table:
     """The answer, read in this process."""
+    _begin(scan)
     if scan.complete is not None:
         partials = _partials_from_log(scan)
         if partials is None:
             partials = read_table(scan.spec, scan.sources)
         return finish(partials, scan.complete)
-    _warn_if_truncated(scan)
     request, order = scan.request, _order(scan)
     spec = scan.spec.with_columns(key["field"] for key in order)
     rows = read_table(spec, scan.sources)
@@ -305,6 +303,7 @@ def count_scan(scan: Scan) -> int:
 
 def find_rows(scan: Scan) -> dict[str, BitMap]:
     """The numbers of the rows a scan finds, by split; splits without any are left out."""
+    _begin(scan)
     found = zip(scan.sources, find_docs(scan.spec, scan.sources), strict=True)
     return {source.path: docs for source, docs in found if docs}
 
@@ -314,8 +313,9 @@ def _warn_once(hint: str) -> None:
     _log.warning("no rows were found; hint: %s", hint)
 
 
-def _warn_if_truncated(scan: Scan) -> None:
-    """Mode `fast` leaves rows out: say so every time."""
+def _begin(scan: Scan) -> None:
+    """Count the splits of a scan that is about to be read; say so every time rows are left out."""
+    skipping.record(scan.plan.counters)
     most = scan.truncated_to
     if most is not None:
         url = scan.table.store.url
