@@ -1,9 +1,11 @@
 package org.apache.spark.sql.indextables
 
+import scala.util.Try
+
 import org.apache.spark.JobArtifactSet
 import org.apache.spark.api.python.{PythonFunction, PythonUtils}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connector.catalog.{Table, TableCatalogCapability}
+import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCapability, TableCatalogCapability}
 import org.apache.spark.sql.connector.write.DataWriterFactory
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.python.{PythonBatchWriterFactory, UserDefinedPythonDataSource}
@@ -39,13 +41,14 @@ object Compat {
   }
 
   /** `create` takes a time travel argument after 4.0. */
-  def relation(table: Table, options: CaseInsensitiveStringMap): DataSourceV2Relation = {
+  def relation(table: Table, options: CaseInsensitiveStringMap, catalog: Option[CatalogPlugin] = None,
+      name: Option[Identifier] = None): DataSourceV2Relation = {
     val create = DataSourceV2Relation.getClass.getMethods.filter { m =>
       m.getName == "create" && m.getParameterCount >= 4 &&
         m.getParameterTypes()(3) == classOf[CaseInsensitiveStringMap]
     }.maxBy(_.getParameterCount)
     val rest = Seq.fill[AnyRef](create.getParameterCount - 4)(None)
-    create.invoke(DataSourceV2Relation, Seq[AnyRef](table, None, None, options) ++ rest: _*)
+    create.invoke(DataSourceV2Relation, Seq[AnyRef](table, catalog, name, options) ++ rest: _*)
       .asInstanceOf[DataSourceV2Relation]
   }
 
@@ -55,6 +58,22 @@ object Compat {
       val argument = a.asInstanceOf[AnyRef]
       if (argument eq from) to else argument
     }.toArray)
+
+  /** What a table announces whose schema may evolve; Spark 4.0 has no word for it. */
+  val evolution: Option[TableCapability] = TableCapability.values.find(_.name == "AUTOMATIC_SCHEMA_EVOLUTION")
+
+  private val asks = Try(Class.forName("org.apache.spark.sql.connector.catalog.SupportsSchemaEvolution")).isSuccess
+
+  /** A table whose schema may evolve; where Spark asks what may change, it is answered. */
+  def evolving(table: IndexTable): IndexTable =
+    if (asks) new AskedTable(table.state, table.given)
+    else if (hasConstraints) Constraints.table(table.state, table.given, writable = true, evolving = true)
+    else new IndexTable(table.state, table.given, writable = true, evolving = true)
+
+  /** Whether a statement says WITH SCHEMA EVOLUTION; INSERT can since 4.2. */
+  def evolves(plan: LogicalPlan): Boolean =
+    plan.getClass.getMethods.find(m => m.getName == "withSchemaEvolution" && m.getParameterCount == 0)
+      .exists(_.invoke(plan) == java.lang.Boolean.TRUE)
 
   /** `AppendData.byName` and its siblings gain arguments with defaults between versions. */
   def byName(companion: AnyRef, arguments: AnyRef*): LogicalPlan = {

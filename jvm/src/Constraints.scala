@@ -34,13 +34,13 @@ object Constraints {
     case other => Rpc.json().put("other", other.getClass.getSimpleName)
   }
 
-  def table(state: TableState, given: java.util.Map[String, String], writable: Boolean): IndexTable =
-    new CheckedTable(state, given, writable)
+  def table(state: TableState, given: java.util.Map[String, String], writable: Boolean,
+      evolving: Boolean = false): IndexTable = new CheckedTable(state, given, writable, evolving)
 }
 
 /** A table with conditions: Spark checks them on every write. */
-class CheckedTable(state: TableState, given: java.util.Map[String, String], writable: Boolean)
-  extends IndexTable(state, given, writable) {
+class CheckedTable(state: TableState, given: java.util.Map[String, String], writable: Boolean, evolving: Boolean = false)
+  extends IndexTable(state, given, writable, evolving) {
   override def constraints(): Array[Constraint] = state.checks.map { case (name, sql) =>
     Constraint.check(name).predicateSql(sql).enforced(true).validationStatus(Constraint.ValidationStatus.VALID)
       .build(): Constraint

@@ -24,6 +24,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectPlannerStrategy(_ => CreateLike)
       extensions.injectHintResolutionRule(TravelByName(_))
       extensions.injectHintResolutionRule(_ => MissingPaths)
+      extensions.injectHintResolutionRule(EvolveTargets(_))
       extensions.injectPostHocResolutionRule(_ => LeaveOutSmallBuckets)
       for (operator <- Search.Operators; prefix <- Seq("", Names.LegacyPrefix)) {
         function(extensions, prefix + operator, Search.function(operator, all = false))

@@ -8,7 +8,7 @@ import org.apache.arrow.vector.ValueVector
 import org.apache.arrow.vector.complex.StructVector
 
 import org.apache.spark.{JobArtifactSet, TaskContext}
-import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
@@ -74,7 +74,7 @@ class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path)
   private var reading = false
 
   override def next(): Boolean = {
-    reading = batches.hasNext
+    reading = try batches.hasNext catch { case e: PythonException => throw Errors.inside(e) }
     // the worker has written it before it says that there are no more rows
     if (!reading && Files.exists(file) && Files.size(file) > 0)
       fetched = ScanMetrics.counts(Rpc.parse(Files.readString(file)))

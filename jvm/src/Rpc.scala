@@ -12,8 +12,6 @@ import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.{SparkContext, SparkEnv, SparkException}
 import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
-import org.apache.spark.sql.AnalysisException
-import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.execution.python.PythonPlannerRunner
 import org.apache.spark.sql.internal.SQLConf
 
@@ -30,13 +28,6 @@ object Reply {
     val document = Rpc.mapper.readTree(PythonWorkerUtils.readBytes(length, in)).asInstanceOf[ObjectNode]
     Reply(document, Array.fill(in.readInt())(PythonWorkerUtils.readBytes(in)))
   }
-}
-
-/** An error of the table format: one line that carries its code, a cause and a way out. */
-class IndexTablesException(text: String, cause: Option[Throwable] = None)
-  extends AnalysisException(text, None, None, cause, None, Map.empty[String, String], Array.empty) {
-  /** Spark would put a copy in its place, which PySpark cannot show. */
-  override def withPosition(origin: Origin): AnalysisException = this
 }
 
 /**
@@ -57,7 +48,7 @@ object Rpc {
     KeepAlive.touch()
     val request = body.deepCopy().put("protocol", Protocol).setAll[ObjectNode](context)
     val reply = send(operation, request)
-    Option(reply.json.get("error")).foreach(e => throw failure(e))
+    Option(reply.json.get("error")).foreach(e => throw Errors.of(e))
     reply
   }
 
@@ -92,8 +83,8 @@ object Rpc {
     }
   }
   private val repeatable = Set("ping", "load", "require", "push", "offer", "plan", "run", "column_statistics",
-    "partitions", "bucket", "echo", "prepare_write", "begin_write", "abort", "can_delete", "command_schema", "lost",
-    "stream_start", "stream_latest", "stream_plan")
+    "partitions", "bucket", "echo", "describe_error", "can_evolve", "prepare_write", "begin_write", "abort", "can_delete",
+    "command_schema", "lost", "stream_start", "stream_latest", "stream_plan")
 
   private def sendBySpark(operation: String, request: ObjectNode, again: Boolean): Reply = {
     val call = new Call(operation, request.toString)
@@ -106,7 +97,7 @@ object Rpc {
 
   private def lost(operation: String, request: ObjectNode, cause: Throwable): Reply = {
     val reply = send("lost", request.put("operation", operation))
-    throw failure(reply.json.get("error"), Some(cause))
+    throw Errors.of(reply.json.get("error"), Some(cause))
   }
 
   /** A call that ended without an answer, though nobody wanted it to end. */
@@ -127,12 +118,6 @@ object Rpc {
     val node = json()
     values.asScala.foreach { case (k, v) => node.put(k, v) }
     node
-  }
-
-  private def failure(e: JsonNode, cause: Option[Throwable] = None): IndexTablesException = {
-    val hint = e.path("hint").asText("")
-    new IndexTablesException(
-      s"[${e.get("code").asText}] ${e.get("message").asText}" + (if (hint.isEmpty) "" else s"; hint: $hint"), cause)
   }
 
   /** Keys Python may need: its own, and what decides how Spark computes. */

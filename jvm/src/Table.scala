@@ -76,7 +76,8 @@ object IndexTable {
     else new IndexTable(state, given, writable)
 }
 
-class IndexTable(val state: TableState, val given: java.util.Map[String, String], writable: Boolean)
+class IndexTable(val state: TableState, val given: java.util.Map[String, String], writable: Boolean,
+    evolving: Boolean = false)
   extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns
   with SupportsDeleteV2 with SupportsRowLevelOperations with Partitions {
 
@@ -95,9 +96,12 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
   override def partitioning(): Array[Transform] = state.partitioning
 
   override def capabilities(): java.util.Set[TableCapability] =
-    if (writable) EnumSet.of(BATCH_READ, MICRO_BATCH_READ, BATCH_WRITE, STREAMING_WRITE, TRUNCATE,
-      OVERWRITE_BY_FILTER, OVERWRITE_DYNAMIC)
-    else EnumSet.of(BATCH_READ, MICRO_BATCH_READ, V1_BATCH_WRITE)
+    if (writable) {
+      val all = EnumSet.of(BATCH_READ, MICRO_BATCH_READ, BATCH_WRITE, STREAMING_WRITE, TRUNCATE,
+        OVERWRITE_BY_FILTER, OVERWRITE_DYNAMIC)
+      if (evolving) Compat.evolution.foreach(all.add)
+      all
+    } else EnumSet.of(BATCH_READ, MICRO_BATCH_READ, V1_BATCH_WRITE)
 
   override def metadataColumns(): Array[MetadataColumn] = Array(
     Hidden("_split", StringType, "path of the split the row is in", isNullable = false),

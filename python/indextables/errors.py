@@ -655,6 +655,12 @@ CODES: dict[str, Code] = {
         "`pip install indextables[spark]`",
         "0A000",
     ),
+    "SPARK_TOO_OLD": Code(
+        UnsupportedError,
+        "{feature} needs Spark {version} or newer",
+        "update Spark, or add the columns first",
+        "0A000",
+    ),
     "SPARK_VERSION": Code(
         UnsupportedError,
         "Spark {version} is not supported: supported are {supported}",

@@ -11,6 +11,7 @@ import pytest
 from tests.spec.places import Folder
 from tests.spec.runner import Run, SparkDoor
 
+from indextables import IndexTable
 from indextables.errors import TableNotFoundError, from_text
 
 pytestmark = pytest.mark.spark
@@ -104,6 +105,19 @@ def test_errors_keep_their_code(remote, tmp_path):
     with pytest.raises(Exception, match="TABLE_NOT_FOUND") as caught:
         remote.sql(f"DESCRIBE INDEXTABLES DETAIL '{tmp_path}/none'").collect()
     assert isinstance(from_text(str(caught.value)), TableNotFoundError)
+    assert caught.value.getCondition() == "TABLE_NOT_FOUND"
+    assert caught.value.getSqlState() == "42P01"
+    assert caught.value.getMessageParameters() == {"path": f"{tmp_path}/none"}
+
+
+def test_both_sides_of_a_merge_have_the_names_they_are_given(remote, tmp_path):
+    place = str(tmp_path / "merged")
+    remote.sql("SELECT 1 AS id, 'a' AS name").write.format("indextables").save(place)
+    source = remote.sql("SELECT 1 AS id, 'b' AS name UNION ALL SELECT 2, 'c'").alias("s")
+    table = IndexTable.forPath(remote, place).alias("t")
+    merge = table.merge(source, "t.id = s.id").whenMatchedUpdate(set={"name": "s.name"})
+    merge.whenNotMatchedInsertAll().execute()
+    assert rows(table.toDF().select("t.id", "t.name")) == [(1, "b"), (2, "c")]
 
 
 @pytest.mark.parametrize("by_name", [False, True], ids=["path", "name"])
