@@ -77,6 +77,8 @@ case class EvolveTargets(session: SparkSession) extends Rule[LogicalPlan] with L
     val missing = state.schema.filter { f =>
       write.isByName && !given(f.name.toLowerCase) && f.getCurrentDefaultValue().isEmpty
     }
+    // a write that fits is left as it is: the rule is applied until nothing changes
+    if (missing.isEmpty && write.query.resolved && write.table.resolved && state.schema == target.table.schema) return write
     val nulls = missing.map(f => Alias(Literal(null, f.dataType), f.name)())
     val query = if (nulls.isEmpty) data else Project(data.output ++ nulls, data)
     val complete = Compat.replaceArgument(write, write.query, query)
