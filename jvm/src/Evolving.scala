@@ -46,7 +46,10 @@ case class EvolveTargets(session: SparkSession) extends Rule[LogicalPlan] with L
   private def found(plan: LogicalPlan): Option[Target] = plan match {
     case name: UnresolvedRelation => name.multipartIdentifier match {
       case CatalogAndIdentifier(catalog: TableCatalog, id) =>
-        Try(catalog.loadTable(id)).toOption.collect { case t: IndexTable => Target(t, Some(catalog), Some(id), name.options) }
+        Try(catalog.loadTable(id)).toOption.collect { case t: IndexTable =>
+          // the privileges that Spark notes in the options are no option of the write
+          Target(t, Some(catalog), Some(id), name.clearWritePrivileges.options)
+        }
       case _ => None
     }
     case r: DataSourceV2Relation if !r.catalog.exists(_.isInstanceOf[EvolvingCatalog]) => r.table match {

@@ -23,10 +23,10 @@ def test_the_planner_tells_condition_sqlstate_and_parameters(spark, tmp_path):
 
 def test_the_hooks_tell_condition_and_sqlstate(spark, table_path):
     spark.range(3).write.format("indextables").save(table_path)
-    with pytest.raises(AnalysisException, match="SQL_SYNTAX") as caught:
+    with pytest.raises(AnalysisException, match="BUCKET_ARGUMENTS") as caught:
         spark.sql(f"SELECT indextables_histogram(id) FROM indextables.`{table_path}`").collect()
-    assert caught.value.getCondition() == "SQL_SYNTAX"
-    assert caught.value.getSqlState() == "42601"
+    assert caught.value.getCondition() == "BUCKET_ARGUMENTS"
+    assert caught.value.getSqlState() == "42K0E"
 
 
 @pytest.mark.parametrize("how", ["save", "insert", "merge"])
