@@ -155,15 +155,15 @@ object Sql {
     else if (tokens(i) == ":" && i + 1 < tokens.length && name(tokens(i + 1))) Some(i + 2)
     else if (tokens(i) == "$" && tokens.lift(i + 1).contains("{")) Some(tokens.indexOf("}", i) + 1).filter(_ > 0)
     else if (name(tokens(i)) && tokens.lift(i + 1).contains("(")) closing(tokens, i + 1)
-    else if (name(tokens(i)) && !follows(tokens(i).toUpperCase)) Some(qualified(tokens, i))
+    else if (name(tokens(i)) && !follows(tokens(i).toUpperCase)) variable(tokens, i)
     else None
   }
 
-  /** Where a variable's name ends, which may be `session.q`. */
-  private def qualified(tokens: IndexedSeq[String], first: Int): Int = {
+  /** Where a variable's name ends, which may be `session.q`; before a quote it is the prefix of an open literal. */
+  private def variable(tokens: IndexedSeq[String], first: Int): Option[Int] = {
     var last = first
     while (tokens.lift(last + 1).contains(".") && tokens.lift(last + 2).exists(name)) last += 2
-    last + 1
+    Some(last + 1).filterNot(end => tokens.lift(end).exists(literal))
   }
 
   /** Adjacent texts are one text in SQL. */
