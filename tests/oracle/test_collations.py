@@ -53,8 +53,6 @@ def test_statements_agree_with_parquet(spark: Any, views: dict[str, str]):
         "SELECT id FROM {t} WHERE c < 'b'",
         "SELECT id FROM {t} WHERE c >= 'AA'",
         "SELECT id FROM {t} WHERE c IN ('STRASSE', 'é')",
-        "SELECT id FROM {t} WHERE startswith(c, 'A')",
-        "SELECT id FROM {t} WHERE contains(c, 'S')",
         "SELECT id FROM {t} WHERE array_contains(l, element_at(l, 1))",
         "SELECT id FROM {t} WHERE st.m = 'A'",
         "SELECT id FROM {t} WHERE plain = 'a'",
@@ -62,6 +60,9 @@ def test_statements_agree_with_parquet(spark: Any, views: dict[str, str]):
         "SELECT a.id, b.id FROM {t} a JOIN {t} b ON a.c = b.c WHERE b.id < 9",
     ):
         check(spark, views, statement)
+    if "_AI" not in name:  # Spark has neither function for collations that ignore accents
+        check(spark, views, "SELECT id FROM {t} WHERE startswith(c, 'A')")
+        check(spark, views, "SELECT id FROM {t} WHERE contains(c, 'S')")
     for order in ("ASC", "DESC"):
         top = f"SELECT c FROM {{t}} ORDER BY c {order} LIMIT 20"
         check(spark, views, f"SELECT count(*) FROM ({top}) WHERE c < 'b'")
