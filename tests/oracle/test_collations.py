@@ -63,16 +63,13 @@ def test_statements_agree_with_parquet(spark: Any, views: dict[str, str]):
     if "_AI" not in name:  # Spark has neither function for collations that ignore accents
         check(spark, views, "SELECT id FROM {t} WHERE startswith(c, 'A')")
         check(spark, views, "SELECT id FROM {t} WHERE contains(c, 'S')")
+    if name == "UTF8_LCASE":  # the only one of these that Spark has LIKE for
+        check(spark, views, "SELECT id FROM {t} WHERE c LIKE 'A%'")
     for order in ("ASC", "DESC"):
         top = f"SELECT c FROM {{t}} ORDER BY c {order} LIMIT 20"
         check(spark, views, f"SELECT count(*) FROM ({top}) WHERE c < 'b'")
         check(spark, views, f"SELECT {shown} FROM {{t}} WHERE c = (SELECT min(c) FROM {{t}})")
         check(spark, views, f"SELECT {shown} FROM {{t}} WHERE c = (SELECT max(c) FROM {{t}})")
-
-
-def test_patterns_on_collations_that_have_them(spark: Any, views: dict[str, str]):
-    if "LCASE" in views["planner"] and "RTRIM" not in views["planner"]:
-        check(spark, views, "SELECT id FROM {t} WHERE c LIKE 'A%'")
 
 
 @pytest.mark.parametrize("collation", ["UTF8_LCASE", "UNICODE_CI"])
