@@ -68,7 +68,7 @@ def measure(native: Any) -> list[dict[str, Any]]:
     for layout in ("compatible", "lean"):
         path = f"{layout}.split"
         if not (folder / path).exists():
-            options = json.dumps({"layout": layout, "heap_bytes": engine_write.HEAP})
+            options = {"layout": layout, "heap_bytes": engine_write.HEAP}
             writer = native.SplitWriter(rows.schema, engine_write.FIELDS, options)
             for batch in rows.to_batches(max_chunksize=8192):
                 writer.write(batch)
@@ -196,7 +196,7 @@ DOC = pa.schema([("_doc", pa.int64())])
 def requests(native: Any, folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
     """What a cold split in an object store costs."""
     data = (folder / "compatible.split").read_bytes()
-    about = json.loads(native.Split(native.Store(str(folder)), "compatible.split").describe())
+    about = native.Split(native.Store(str(folder)), "compatible.split").describe()
     footer = (about["footer_start"], about["footer_end"])
     native.Store("memory:///bench").put("cold.split", data)
     found = []

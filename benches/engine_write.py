@@ -24,7 +24,7 @@ from benches.report import Result
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = int(os.environ.get("INDEXTABLES_BENCH_ROWS", corpus.ROWS))
-FIELDS = json.dumps([{"name": "message", "role": "text"}])
+FIELDS = [{"name": "message", "role": "text"}]
 HEAP = 4 << 30  # one segment: the loop it is compared with does not spill
 PARTS, PART_ROWS = 10, 100_000
 
@@ -94,7 +94,7 @@ def _load(library: str) -> Any:
 
 
 def _case(native: Any, case: str, layout: str, folder: str) -> dict[str, float]:
-    options = json.dumps({"layout": layout, "heap_bytes": HEAP, "temp_dir": folder})
+    options = {"layout": layout, "heap_bytes": HEAP, "temp_dir": folder}
     if case == "merge":
         return _merge(native, options, folder)
     rows = corpus.table(ROWS).combine_chunks()
@@ -106,14 +106,14 @@ def _case(native: Any, case: str, layout: str, folder: str) -> dict[str, float]:
     return {"seconds": time.process_time() - start, "bytes": written}
 
 
-def _write(native: Any, rows: Any, options: str, folder: str, path: str) -> Any:
+def _write(native: Any, rows: Any, options: dict[str, Any], folder: str, path: str) -> Any:
     writer = native.SplitWriter(rows.schema, FIELDS, options)
     for batch in rows.to_batches(max_chunksize=8192):
         writer.write(batch)
-    return json.loads(writer.finish(native.Store(folder), path))
+    return writer.finish(native.Store(folder), path)
 
 
-def _merge(native: Any, options: str, folder: str) -> dict[str, float]:
+def _merge(native: Any, options: dict[str, Any], folder: str) -> dict[str, float]:
     if os.fork() == 0:
         # the writers' memory must not count
         rows = corpus.table(ROWS).slice(0, PARTS * PART_ROWS).combine_chunks()
@@ -122,9 +122,10 @@ def _merge(native: Any, options: str, folder: str) -> dict[str, float]:
             _write(native, some, options, folder, f"{part}.split")
         os._exit(0)
     assert os.wait()[1] == 0
-    inputs = json.dumps([{"path": f"{part}.split"} for part in range(PARTS)])
+    inputs = [(f"{part}.split", None, None) for part in range(PARTS)]
+    store = native.Store(folder)
     start = time.process_time()
-    merged = json.loads(native.merge(inputs, native.Store(folder), "merged.split", options))
+    merged, _ = native.merge(inputs, store, "merged.split", options=options)
     seconds = time.process_time() - start
     assert merged["num_records"] == PARTS * PART_ROWS
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

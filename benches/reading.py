@@ -1,7 +1,7 @@
 """Queries over two million rows, as ratios of what Parquet takes in the same session.
 
 Search is asked of Parquet as a whole-word regular expression. Spark's own floor, the time of a
-query that does nothing, stands beside.
+query that does nothing, is shown beside them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Writes the documents that come from tables in the source: `python docs/generate.py [--check]`.
+"""Generate the reference pages from the source: `python docs/generate.py [--check]`.
 
-`--check` changes nothing and fails when a document is stale. Spark is not needed.
+`--check` changes nothing and fails when a page is stale. Spark is not needed.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _UNITS = ((1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K"))
 
 
 _KEYS = f"""\
-Keys are written with the prefix `{PREFIX}` in the session and as table properties, and with or
-without it as options of a reader or writer. Keys that the tables show without the prefix are always
-written so. Case does not matter. When a key is set at several places, the nearest wins: option,
-then session, then table property. The older prefixes `spark.indexfiles.` and `tantivy4spark.` mean the
-same.
+Keys have the prefix `{PREFIX}` in the session and as table properties. As options of a reader or
+writer the prefix is optional. Keys shown without the prefix never have it. Keys are case-insensitive.
+If a key is set in several scopes, the option takes precedence over the session, and the session over the
+table property. The older prefixes `spark.indexfiles.` and `tantivy4spark.` are equivalent.
 
-An unknown key, and an option that looks like a misspelled key, is reported once with the nearest known
-name. A key without effect says so once when it is set. A bad value is an error that says what is allowed. Sizes are bytes, or a number with K, M, G or T.""".splitlines()
+An unknown key, or an option that looks like a misspelled key, is reported once with the most similar known
+name. An ignored key is reported once when it is set. An invalid value is an error that lists the allowed
+values. Sizes are bytes, or a number with K, M, G or T.""".splitlines()
 
 
 def configuration() -> str:
-    """The page of all configuration keys."""
+    """Render the page of all configuration keys."""
     used = [option for option in OPTIONS if option.status is Status.USED]
     unused = [option for option in OPTIONS if option.status is Status.IGNORED]
     later = [option for option in OPTIONS if option.status is Status.UNSUPPORTED]
@@ -67,7 +67,7 @@ def configuration() -> str:
         "",
         "## Ignored keys",
         "",
-        "Keys of the existing implementation whose work is done differently here. Their values",
+        "Keys of the existing implementation that are not needed here. Their values",
         "are still checked, and setting one is reported once.",
         "",
         "| key | default | why |",
@@ -80,7 +80,7 @@ def configuration() -> str:
         "",
         "## Unsupported keys",
         "",
-        "Keys of features that this version does not have. They are checked, and setting one is",
+        "Keys of features that this version does not have. Their values are checked, and setting one is",
         "reported once.",
         "",
         "| key | default | meaning |",
@@ -126,7 +126,7 @@ def _cell(text: str) -> str:
 
 
 def errors() -> str:
-    """The page of all errors."""
+    """Render the page of all errors."""
     lines = [
         "# Errors",
         "",
@@ -134,7 +134,7 @@ def errors() -> str:
         "",
         "Every error is an `IndexTablesError` and reads",
         "`[CODE] what happened; hint: what to do`.",
-        "The class says how to react, the code says what it was.",
+        "The class tells a program how to react; the code identifies the error.",
         "",
         "| code | class | SQLSTATE | message | what to do |",
         "|---|---|---|---|---|",
@@ -148,15 +148,15 @@ def errors() -> str:
 
 
 _SQL = """\
-Commands run from `spark.sql`, from the command line and from Python. A table is named by its path
-in quotes or by its name in the catalog. Keywords can be written in any case, clauses stand in the
-order shown, `;` at the end and comments are allowed. `TANTIVY4SPARK` can stand for `INDEXTABLES`.
+Commands run from `spark.sql`, from the command line and from Python. A table is identified by its
+quoted path or by its name in the catalog. Keywords are case-insensitive and clauses must be in the
+order shown. A trailing `;` and comments are allowed. `TANTIVY4SPARK` is accepted in place of `INDEXTABLES`.
 
-Where two ways to write a command are shown, the second is that of Delta Lake. It is ours on our own
-tables, if no other extension claims it; everything else is left to Spark.
+If two forms of a command are shown, the second is Delta Lake's syntax. It works on IndexTables
+tables if no other extension claims it; for other tables Spark handles the statement.
 
-Sizes are bytes or whole numbers with M or G. Predicates choose partitions, by the type of their
-columns: `month > 9` compares numbers.""".splitlines()
+Sizes are bytes or integers with M or G. Predicates select partitions and compare values as the type of
+their columns: `month > 9` compares numbers.""".splitlines()
 
 
 _FUNCTIONS = """\
@@ -164,27 +164,27 @@ _FUNCTIONS = """\
 
 ### Search
 
-`column indexquery 'query'` searches any column, `TEXTSEARCH` only text columns, `FIELDMATCH` only columns that are indexed whole.
-They stand in WHERE. `* indexquery 'query'` and `indexqueryall('query')` search all columns. The functions `indexquery(column,
-'query')`, `textsearch` and `fieldmatch` are the same; the column may be given by its name as a string, and each function also has
-the prefix `tantivy4spark_`. The query is a string, a parameter or a session variable; NULL finds nothing.
+`column indexquery 'query'` searches any column, `TEXTSEARCH` only text columns, `FIELDMATCH` only columns that are indexed as whole
+values. Use them in WHERE. `* indexquery 'query'` and `indexqueryall('query')` search all columns. The functions `indexquery(column,
+'query')`, `textsearch` and `fieldmatch` are equivalent; the column can also be a string with its name, and each function is also
+available with the prefix `tantivy4spark_`. The query is a string, a parameter or a session variable; NULL matches nothing.
 
 ### Buckets
 
-Group keys that the index computes. Arguments behind the column are constants.
+These functions are group keys that the index computes. The arguments after the column are constants.
 
 | function | column | result |
 |---|---|---|
-| `{histogram}` | a number | double: where the bucket begins |
-| `{date_histogram}` | a date or timestamp | timestamp: where the bucket begins |
-| `{range}` | a number | string: the name of the range |
+| `{histogram}` | a number | double: start of the bucket |
+| `{date_histogram}` | a date or timestamp | timestamp: start of the bucket |
+| `{range}` | a number | string: name of the range |
 
-- `interval`: a number above 0; for dates a number with `ms`, `s`, `m`, `h`, `d`, `w`, `M` (months), `q`, `y`, or a word, as in `'15m'`,
+- `interval`: a number above 0; for dates a number with `ms`, `s`, `m`, `h`, `d`, `w`, `M` (months), `q`, `y`, or a unit name, as in `'15m'`,
   `'1 day'`, `'month'`. Months, quarters and years follow the calendar in UTC.
-- `offset` moves the begin of every bucket: a number, or an interval of a fixed length such as `'-1h'`. The default is 0.
-- `min_doc_count`: only groups of at least so many rows are returned. Buckets without rows are never returned, so 0, the default,
-  and 1 mean the same.
-- `from` is included, `to` is not; NULL has no bound. Ranges cannot overlap.
+- `offset` shifts the start of every bucket: a number, or an interval of a fixed length such as `'-1h'`. The default is 0.
+- `min_doc_count`: minimum number of rows per group. Empty buckets are never returned, so 0, the default,
+  and 1 are equivalent.
+- `from` is inclusive, `to` is exclusive; NULL means no bound. Ranges cannot overlap.
 - A row without a value, or outside all ranges, is in the group NULL.
 
 ```text
@@ -195,7 +195,7 @@ SELECT indextables_date_histogram(ts, '1 hour') AS hour, count(*) FROM events GR
 
 
 def sql() -> str:
-    """The page of all commands."""
+    """Render the page of all commands."""
     lines = [
         "# SQL commands",
         "",
@@ -233,22 +233,22 @@ def _type(kind: DataType) -> str:
 
 
 _CLI = """\
-`indextables` looks into tables and keeps them in shape from a shell. Everything but `sql` with
-a query, `doctor --spark` and `demo` works without Java and Spark.
+`indextables` inspects and maintains tables from a shell. All commands work without Java and Spark,
+except `sql` with a query, `doctor --spark` and `demo`.
 
 | exit code | meaning |
 |---|---|
-| 0 | done |
-| 1 | it failed; one message on the error output says why |
-| 2 | the command line is wrong |
+| 0 | success |
+| 1 | failure; one message on standard error gives the reason |
+| 2 | invalid command line |
 
-Results go to the standard output, as tables or with `--json` as an array of objects; progress and
-failures go to the error output. Credentials and other settings are given by `--conf`, or found
-where [Object stores](guides/object-stores.md) says.""".splitlines()
+Results go to standard output, as tables or, with `--json`, as an array of objects. Progress and
+errors go to standard error. Set credentials and other settings with `--conf`, or as described in
+[Object stores](guides/object-stores.md).""".splitlines()
 
 
 def cli() -> str:
-    """The page of the command line."""
+    """Render the page of the command line."""
     group: Any = get_command(app)
     written = "<!-- written by docs/generate.py from python/indextables/cli; edit there -->"
     lines = ["# Command line", "", written, "", *_CLI]
@@ -280,7 +280,7 @@ def _flag(option: Any) -> str:
 
 
 _PYTHON = """\
-`indextables` is used with a Spark session, or without Spark for looking into tables, searching and writing them from plain Python.
+Use `indextables` with a Spark session, or without Spark to inspect, search, write and change tables from plain Python.
 
 ## With Spark
 
@@ -318,17 +318,20 @@ assert table.scan(["id"], order_by=["id DESC"], limit=1)["id"].to_pylist() == [4
 assert table.count("id < 3", query="timeout") == 1
 found = table.aggregate({"rows": "count(*)", "last": "max(id)"}, by=["message"], order_by=["last"])
 assert found.num_rows == 4
+assert indextables.update("/tmp/python-api", {"message": "resolved"}, where="id = 1") == 1
+assert indextables.delete("/tmp/python-api", query="message:timeout") == 1
 ```
 
-Reads are planned as Spark's are: partitions and statistics leave out splits, counts and aggregates
-are answered by the transaction log and the index where these know them exactly, and what cannot be
-answered exactly is an error.
+Reads are planned as in Spark: partition values and statistics prune splits, the transaction log and
+the index answer counts and aggregates if they can do so exactly, and a query that they cannot
+answer exactly is an error.
 
-What comes out is Arrow: `.to_pandas()`, `polars.from_arrow(...)` and DuckDB take it as it is.""".splitlines()
+Results are Arrow tables: `.to_pandas()`, `polars.from_arrow(...)` and DuckDB use them directly.""".splitlines()
 
 _PACKAGE = HERE.parent / "python" / "indextables"
 _API = (
     ("indextables", "api/local.py", None, ("open", "write")),
+    ("indextables", "api/changes.py", None, ("delete", "update")),
     ("indextables", "spark/session.py", None, ("configure", "spark_conf")),
     ("indextables.spark.functions", "spark/functions.py", None, ()),
     ("Table, from indextables.open", "api/local.py", "Table", ()),
@@ -337,7 +340,7 @@ _API = (
 
 
 def python() -> str:
-    """The page of the Python API, read from the source: nothing is imported for it."""
+    """Render the page of the Python API from the source, without importing it."""
     written = "<!-- written by docs/generate.py from the docstrings; edit there -->"
     lines = ["# Python", "", written, "", *_PYTHON]
     for title, file, owner, names in _API:

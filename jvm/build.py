@@ -1,7 +1,7 @@
-"""Compile the hooks into one jar with the Scala compiler that pyspark itself carries.
+"""Compile the hooks into one jar with the Scala compiler in pyspark.
 
-Only a Java runtime is needed. The jar is the same, byte for byte, for the same sources, and names
-their digest, so that a jar of other sources is never taken for this one.
+Only a Java runtime is needed. The same sources produce the same jar, byte for byte. It contains
+their digest, so that a stale jar is never packed.
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _DIGEST = "META-INF/indextables-sources.sha256"
 
 
 def sources_digest() -> str:
-    """A digest of everything the jar is made of."""
+    """Return a digest of everything that goes into the jar."""
     digest = hashlib.sha256()
-    for path in sorted([*(HERE / "src").glob("*.scala"), *(HERE / "services").iterdir()]):
+    folders = (HERE / "services", HERE / "resources")
+    packed = (path for folder in folders for path in folder.iterdir())
+    for path in sorted([*(HERE / "src").glob("*.scala"), *packed]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
 def is_fresh(jar: Path) -> bool:
-    """Whether a jar was made of the present sources."""
+    """Whether a jar was built from the current sources."""
     if not jar.exists():
         return False
     with zipfile.ZipFile(jar) as archive:

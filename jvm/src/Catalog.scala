@@ -100,7 +100,7 @@ class PathCatalog extends StagingTableCatalog {
       .json.get("dropped").asBoolean
   override def listTables(namespace: Array[String]): Array[Identifier] = Array.empty
   override def renameTable(from: Identifier, to: Identifier): Unit =
-    throw new IndexTablesException("[UNSUPPORTED_CHANGE] a table named by its path can not be renamed")
+    throw new IndexTablesException("[UNSUPPORTED_CHANGE] a table named by its path cannot be renamed")
 }
 
 /**

@@ -56,7 +56,7 @@ object Needs {
     reply
   }
 
-  /** The same with nobody waiting; the command itself logs what goes wrong. */
+  /** Run it in the background; the command itself logs failures. */
   def satisfyInBackground(session: ClassicSession, first: Reply): Unit = {
     val thread = new Thread(() => session.withActive {
       try satisfy(session, first) catch { case _: Exception => () }
@@ -106,7 +106,7 @@ object Needs {
   private def shown(conf: SparkConf, values: Seq[(String, String)]): ObjectNode =
     Rpc.options(Utils.redact(conf, values.filter(_._2 != null)).toMap.asJava)
 
-  /** The table of ours that a name stands for. */
+  /** The IndexTables table with a name. */
   def tableOf(session: ClassicSession, name: String): Option[IndexTable] =
     Try(session.table(name).queryExecution.analyzed).toOption.flatMap(_.collectFirst {
       case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => r.table.asInstanceOf[IndexTable]

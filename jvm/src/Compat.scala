@@ -3,7 +3,7 @@ package org.apache.spark.sql.indextables
 import scala.util.Try
 
 import org.apache.spark.JobArtifactSet
-import org.apache.spark.api.python.{PythonFunction, PythonUtils}
+import org.apache.spark.api.python.PythonEvalType
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCapability, TableCatalogCapability}
 import org.apache.spark.sql.connector.write.DataWriterFactory
@@ -14,17 +14,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The only place that knows what differs between Spark 4.0 and 4.3: one jar serves all. */
 object Compat {
-  /**
-   * Names the interpreter and its environment; what it runs is chosen by the worker module. Made once:
-   * Spark starts a Python process (50 ms) to ask for its version each time.
-   */
-  lazy val pythonFunction: PythonFunction = PythonUtils.createPythonFunction(Array.emptyByteArray)
-
   /** The session UUID argument came after 4.0. */
   def writerFactory(function: Array[Byte], schema: StructType): DataWriterFactory = {
     val constructor = classOf[PythonBatchWriterFactory].getConstructors.maxBy(_.getParameterCount)
     val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
-    val arguments = Array[AnyRef](UserDefinedPythonDataSource(pythonFunction), function, wire(schema), artifacts, None)
+    val arguments = Array[AnyRef](UserDefinedPythonDataSource(Interpreters.tasks), function, wire(schema), artifacts, None)
     constructor.newInstance(arguments.take(constructor.getParameterCount): _*).asInstanceOf[DataWriterFactory]
   }
 
@@ -32,7 +26,12 @@ object Compat {
   lazy val hasConstraints: Boolean =
     scala.util.Try(Class.forName("org.apache.spark.sql.connector.catalog.constraints.Constraint")).isSuccess
 
-  /** What a catalog of ours can do; a capability that this Spark does not know is left out. */
+  /** Functions over Arrow arrays came with 4.1; this is their number. */
+  val ArrowFunction = 250
+  lazy val hasArrowFunctions: Boolean =
+    Try(PythonEvalType.getClass.getMethod("SQL_SCALAR_ARROW_UDF")).isSuccess
+
+  /** The capabilities of our catalogs, without those that this Spark does not know. */
   lazy val capabilities: java.util.Set[TableCatalogCapability] = {
     val known = TableCatalogCapability.values().filter { c =>
       Set("SUPPORT_COLUMN_DEFAULT_VALUE", "SUPPORT_TABLE_CONSTRAINT")(c.name)
@@ -87,7 +86,7 @@ object Compat {
   /** Types as rows travel to and from Python: Arrow in Python has no year-month interval. */
   def wire(schema: StructType): StructType = wireType(schema).asInstanceOf[StructType]
 
-  private def wireType(dataType: DataType): DataType = dataType match {
+  def wireType(dataType: DataType): DataType = dataType match {
     case s: StructType => StructType(s.map(f => f.copy(dataType = wireType(f.dataType))))
     case a: ArrayType => a.copy(elementType = wireType(a.elementType))
     case m: MapType => m.copy(keyType = wireType(m.keyType), valueType = wireType(m.valueType))

@@ -21,6 +21,8 @@ class IndexTablesException(text: String, cause: Option[Throwable] = None, facts:
 }
 
 object Errors {
+  /** The last line of a traceback; the check of versions runs without our classes. */
+  private val Raised = """(?m)^(?:indextables\.errors\.\w+|RuntimeError): (\[[A-Z][A-Z0-9_]+\] .*)$""".r
   private val Condition = """^\[([A-Z][A-Z0-9_]+)\] """.r.unanchored
 
   def condition(text: String): Option[String] = text match {
@@ -39,10 +41,9 @@ object Errors {
     new IndexTablesException(text, cause, Some(facts))
   }
 
-  /** The error of ours behind a worker's traceback, if it is one. */
+  /** The IndexTables error in a worker's traceback, if there is one. */
   def inside(failure: Throwable): Throwable =
-    """(?m)\[[A-Z][A-Z0-9_]+\] .*$""".r.findFirstIn(s"${failure.getMessage}".linesIterator
-      .find(_.startsWith("indextables.errors.")).getOrElse("")).fold(failure)(new IndexTablesException(_))
+    Raised.findFirstMatchIn(s"${failure.getMessage}").fold(failure)(found => new IndexTablesException(found.group(1)))
 
   /** What Python knows of a condition that was found here. */
   def ask(condition: String): Option[JsonNode] =

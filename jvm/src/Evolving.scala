@@ -47,7 +47,7 @@ case class EvolveTargets(session: SparkSession) extends Rule[LogicalPlan] with L
     case name: UnresolvedRelation => name.multipartIdentifier match {
       case CatalogAndIdentifier(catalog: TableCatalog, id) =>
         Try(catalog.loadTable(id)).toOption.collect { case t: IndexTable =>
-          // the privileges that Spark notes in the options are no option of the write
+          // the privileges that Spark adds to the options are not an option of the write
           Target(t, Some(catalog), Some(id), name.clearWritePrivileges.options)
         }
       case _ => None

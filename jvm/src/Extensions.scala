@@ -17,6 +17,8 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectResolutionRule(_ => OpenViews)
       extensions.injectResolutionRule(_ => ResolveSearch)
       extensions.injectPostHocResolutionRule(_ => CloseViews)
+      extensions.injectPostHocResolutionRule(_ => MatchRows)
+      extensions.injectPreCBORule(_ => MatchLeftRows)
       extensions.injectOptimizerRule(_ => MakePushable)
       extensions.injectOptimizerRule(_ => OfferDateTrunc)
       extensions.injectOptimizerRule(_ => WidenSums)

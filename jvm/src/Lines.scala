@@ -9,7 +9,7 @@ import org.apache.spark.api.python.PythonWorkerUtils
 
 /**
  * Direct lines to the planner. Spark's own way to call a Python process takes about a millisecond, a line
- * a fraction of it. The process stays Spark's, which ends it when nobody calls: then the lines are dead,
+ * a fraction of it. The process stays Spark's, which ends it when it is idle: then the connections are dead,
  * and `listen` asks, in Spark's way, where its successor takes calls.
  */
 class Lines(listen: () => Option[String], ping: String) {
@@ -36,7 +36,7 @@ class Lines(listen: () => Option[String], ping: String) {
         line.close()
         forget()
         if (repeatable) None else throw e
-      case e: Throwable => // the query was cancelled, or this is no answer: the line is in no known state
+      case e: Throwable => // the query was canceled, or this is not an answer: the state of the connection is unknown
         line.close()
         throw e
     }

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 
-/** A number in the Spark UI. Spark makes it anew by the name of its class when it shows it. */
+/** A number in the Spark UI. Spark instantiates it by class name to show it. */
 abstract class Sum(override val name: String, override val description: String) extends CustomSumMetric
 
 case class Count(override val name: String, override val value: Long) extends CustomTaskMetric
@@ -21,6 +21,10 @@ class RequestsSent extends Sum("requests", "requests to the store")
 class BytesFetched extends Sum("bytesFetched", "bytes fetched from the store")
 class CacheHits extends Sum("cacheHits", "cache hits")
 class CacheMisses extends Sum("cacheMisses", "cache misses")
+class PendingFiles extends Sum("pendingFiles", "source files without a split")
+class PendingBytes extends Sum("pendingBytes", "bytes of source files without a split")
+class GoneFiles extends Sum("goneFiles", "indexed files that the source no longer has")
+class HiddenRows extends Sum("hiddenRows", "indexed rows that the source no longer has")
 
 class SplitsWritten extends Sum("splitsWritten", "splits written")
 class RowsWritten extends Sum("rowsWritten", "rows written")
@@ -29,7 +33,8 @@ class BytesWritten extends Sum("bytesWritten", "bytes written")
 object ScanMetrics {
   def all: Array[CustomMetric] = Array(
     new SplitsConsidered, new SplitsPrunedByPartition, new SplitsPrunedByStatistics, new SplitsScanned,
-    new RowsScanned, new BytesScanned, new RequestsSent, new BytesFetched, new CacheHits, new CacheMisses)
+    new RowsScanned, new BytesScanned, new RequestsSent, new BytesFetched, new CacheHits, new CacheMisses,
+    new PendingFiles, new PendingBytes, new GoneFiles, new HiddenRows)
 
   /** What Python counted, by name. */
   def counts(numbers: JsonNode): Array[CustomTaskMetric] =

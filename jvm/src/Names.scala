@@ -7,7 +7,7 @@ package org.apache.spark.sql.indextables {
     val Catalog = "spark.sql.catalog." + Format
     /** In front of the names of functions, as an older release of the existing implementation has them. */
     val LegacyPrefix = "tantivy4spark_"
-    /** In front of `indexquery` it stands for every searchable column. */
+    /** Before `indexquery` it means every searchable column. */
     val AllFields = "_indexall"
 
     /** A column by its bare name, which may hold any character; `Expressions.column` would parse it. */

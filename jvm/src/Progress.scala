@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.TaskContext
+import org.apache.spark.api.python.PythonException
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
@@ -29,15 +30,20 @@ object Written {
   }
 }
 
-/** Python's writer, with what it wrote told to Spark: the output columns of stages and tasks. */
+/** Python's writer that also reports its output metrics to Spark, for stages and tasks. */
+@SerialVersionUID(1L)
 class MeasuredFactory(factory: DataWriterFactory) extends DataWriterFactory {
-  override def createWriter(partition: Int, task: Long): DataWriter[InternalRow] =
+  private val same = Executors.sameJar()
+  override def createWriter(partition: Int, task: Long): DataWriter[InternalRow] = {
+    same.check()
     new MeasuredWriter(factory.createWriter(partition, task))
+  }
 }
 
 class MeasuredWriter(writer: DataWriter[InternalRow]) extends DataWriter[InternalRow] {
   override def write(row: InternalRow): Unit = writer.write(row)
-  override def writeAll(rows: java.util.Iterator[InternalRow]): Unit = writer.writeAll(rows)
+  override def writeAll(rows: java.util.Iterator[InternalRow]): Unit =
+    try writer.writeAll(rows) catch { case e: PythonException => throw Errors.inside(e) }
   override def commit(): WriterCommitMessage = {
     val message = writer.commit()
     val written = Written.by(message)

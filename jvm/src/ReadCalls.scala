@@ -9,12 +9,13 @@ import org.apache.spark.sql.catalyst.QueryPlanningTracker
 
 /**
  * The calls about one read of a table. They share the session's settings as they were and the version
- * that was seen first: all reads of a table in one query see the same one, whoever commits meanwhile.
+ * that was seen first: all reads of a table in one query see the same one, whatever is committed in the meantime.
  */
 class ReadCalls(table: ObjectNode) {
   private val name = s"${table.get("properties")} ${table.get("options")}"
   private val context = Rpc.context(local = Locations.isLocal(table.path("properties").path("path").asText))
   private val versions = ReadCalls.versions()
+  private val marks = ReadCalls.marks()
 
   def version: Option[Long] = Option(versions.get(name)).map(_.longValue)
 
@@ -22,7 +23,10 @@ class ReadCalls(table: ObjectNode) {
     val request = body.deepCopy()
     // a change of rows names the version itself
     if (!request.has(ReadCalls.Version)) version.foreach(v => request.put(ReadCalls.Version, v))
+    // of a companion: the state of its source
+    Option(marks.get(name)).foreach(m => request.put(ReadCalls.Mark, m))
     val reply = Rpc.call(operation, request, context)
+    Option(reply.json.get(ReadCalls.Mark)).foreach(m => marks.putIfAbsent(name, m.asText))
     Option(reply.json.get("version")).foreach(v => versions.putIfAbsent(name, v.asLong))
     reply
   }
@@ -30,8 +34,16 @@ class ReadCalls(table: ObjectNode) {
 
 object ReadCalls {
   val Version = "read_version"
-  // a query has one tracker from the moment it is parsed, also for its subqueries
+  val Mark = "source_mark"
+  // a query has one tracker from parsing on, also for its subqueries
   private val byQuery = new WeakHashMap[QueryPlanningTracker, ConcurrentHashMap[String, java.lang.Long]]()
+
+  private val marksByQuery = new WeakHashMap[QueryPlanningTracker, ConcurrentHashMap[String, String]]()
+
+  private def marks(): ConcurrentHashMap[String, String] = QueryPlanningTracker.get match {
+    case Some(query) => synchronized(marksByQuery.computeIfAbsent(query, _ => new ConcurrentHashMap()))
+    case None => new ConcurrentHashMap()
+  }
 
   private def versions(): ConcurrentHashMap[String, java.lang.Long] = QueryPlanningTracker.get match {
     case Some(query) => synchronized(byQuery.computeIfAbsent(query, _ => new ConcurrentHashMap()))

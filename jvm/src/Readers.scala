@@ -24,8 +24,10 @@ import org.apache.spark.unsafe.types.UTF8String
  * Reading tasks: the batches of Python workers as they come. Spark's own reader of Python sources makes a row of
  * every one of them, and then another, which took half of a scan's time.
  */
+@SerialVersionUID(1L)
 class TaskReaders(function: Array[Byte], output: StructType) extends PartitionReaderFactory {
-  private val source = UserDefinedPythonDataSource(Compat.pythonFunction)
+  private val source = UserDefinedPythonDataSource(Interpreters.tasks)
+  private val same = Executors.sameJar()
   private val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
   private val wire = Compat.wire(output)
 
@@ -34,6 +36,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
     throw new UnsupportedOperationException("rows are read in batches")
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] = {
+    same.check()
     val file = Files.createTempFile("indextables", ".json")
     val content = partition.asInstanceOf[PythonInputPartition].pickedPartition
     val work = InternalRow(content, UTF8String.fromString(file.toString))
@@ -47,7 +50,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
     val conf = SQLConf.get
     val context = TaskContext.get()
     val run = ChainedPythonFunctions(Seq(source.createPythonFunction(function)))
-    // the runner adds to them and nobody sees them
+    // the runner adds to them, but they are not shown
     val metrics = (PythonSQLMetrics.pythonSizeMetricsDesc ++ PythonSQLMetrics.pythonTimingMetricsDesc ++
       PythonSQLMetrics.pythonOtherMetricsDesc).map { case (name, _) => name -> new SQLMetric("size", -1) }
     new ArrowPythonRunner(Seq(run -> 0L), PythonEvalType.SQL_MAP_ARROW_ITER_UDF, Array(Array(0)), TaskReaders.Input,
@@ -68,7 +71,7 @@ private class Lent(vector: ValueVector) extends ArrowColumnVector(vector) {
   override def close(): Unit = ()
 }
 
-/** The batches of one worker. It leaves in the file what it fetched over a network, and looks there for a word of ours. */
+/** The batches of one worker. It writes its network metrics to the task file and polls the file for the stop marker. */
 class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path) extends PartitionReader[ColumnarBatch] {
   private var fetched = Array.empty[CustomTaskMetric]
   private var reading = false
@@ -94,7 +97,7 @@ class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path)
   override def currentMetricsValues(): Array[CustomTaskMetric] = fetched
 
   /**
-   * A worker that is told so stops at the next batch. One that Spark ends in the middle cannot be used again, and the
+   * A worker that sees the marker stops at the next batch. One that Spark kills midway cannot be reused, and the
    * next query would wait seconds for another: so the few batches under way are let through.
    */
   def finish(context: TaskContext): Unit =
@@ -102,7 +105,7 @@ class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path)
       try {
         Files.writeString(file, "enough")
         batches.take(TaskReader.UnderWay).foreach(_ => ())
-      } catch { case NonFatal(_) => // nobody wants these rows, nor what is wrong with them
+      } catch { case NonFatal(_) => // these rows, and errors in them, are not needed
       } finally close()
 
   override def close(): Unit = Files.deleteIfExists(file)

@@ -59,9 +59,13 @@ class RowDeltaWrite(schema: StructType, given: ObjectNode, begun: Reply) extends
   }
 }
 
+@SerialVersionUID(1L)
 class RowDeltaFactory(factory: DataWriterFactory, schema: StructType) extends DeltaWriterFactory {
-  override def createWriter(partition: Int, task: Long): DeltaWriter[InternalRow] =
+  private val same = Executors.sameJar()
+  override def createWriter(partition: Int, task: Long): DeltaWriter[InternalRow] = {
+    same.check()
     new RowDeltaWriter(factory.createWriter(partition, task), schema)
+  }
 }
 
 /** Spark pushes rows, the Python writer pulls an iterator: a bounded queue and a thread join them. */
@@ -90,7 +94,7 @@ class RowDeltaWriter(writer: DataWriter[InternalRow], schema: StructType) extend
         row
       }
     })
-  } catch { case e: Throwable => failure = e } finally TaskContext.unset()
+  } catch { case e: Throwable => failure = Errors.inside(e) } finally TaskContext.unset()
 
   private def put(item: AnyRef): Unit = {
     while (failure == null && !queue.offer(item, 50, TimeUnit.MILLISECONDS)) {}

@@ -3,7 +3,9 @@ package org.apache.spark.sql.indextables
 import java.io.{DataInputStream, DataOutputStream, IOException, InterruptedIOException}
 import java.nio.channels.ClosedByInterruptException
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
+import scala.util.{Failure, Try}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
@@ -72,7 +74,7 @@ object Rpc {
    * All calls take lines into one process, which knows what every other call did; Spark's way, which may start a
    * second one, is left where no line is. What changes nothing may be asked again when its process was lost. A
    * commit carries its name, so that a second process can tell whether the first has written it. Of any other
-   * change nobody knows what became of it: Python says so.
+   * change the outcome is unknown: Python reports it.
    */
   private def send(operation: String, request: ObjectNode): Reply = {
     val again = repeatable(operation)
@@ -83,7 +85,7 @@ object Rpc {
     }
   }
   private val repeatable = Set("ping", "load", "require", "push", "offer", "plan", "run", "column_statistics",
-    "partitions", "bucket", "echo", "describe_error", "can_evolve", "prepare_write", "begin_write", "abort", "can_delete",
+    "partitions", "bucket", "matcher", "echo", "describe_error", "can_evolve", "prepare_write", "begin_write", "abort", "can_delete",
     "command_schema", "lost", "stream_start", "stream_latest", "stream_plan")
 
   private def sendBySpark(operation: String, request: ObjectNode, again: Boolean): Reply = {
@@ -100,7 +102,7 @@ object Rpc {
     throw Errors.of(reply.json.get("error"), Some(cause))
   }
 
-  /** A call that ended without an answer, though nobody wanted it to end. */
+  /** A call that ended without an answer and was not canceled. */
   private object Lost {
     def unapply(e: Throwable): Option[Throwable] = e match {
       case _: InterruptedIOException | _: ClosedByInterruptException => None
@@ -124,15 +126,17 @@ object Rpc {
   private val sparkKeys = Seq("spark.sql.session.timeZone", "spark.sql.ansi.enabled",
     "spark.sql.caseSensitive", "spark.sql.sources.partitionOverwriteMode", "spark.default.parallelism")
 
-  private def isFileSystem(key: String): Boolean =
-    key.startsWith("fs.s3a.") || key.startsWith("fs.azure.") || key.startsWith("fs.gs.")
+  private val fileSystemKeys = Seq("fs.s3a.", "fs.azure.", "fs.gs.", "dfs.", "hadoop.security.authentication",
+    "hadoop.rpc.protection")
 
-  /** What is set for Hadoop's object stores, apart from the defaults Hadoop comes with. */
+  private def isFileSystem(key: String): Boolean = fileSystemKeys.exists(key.startsWith)
+
+  /** What is set for Hadoop's stores, apart from the defaults Hadoop comes with. */
   private def fileSystems(conf: Configuration, node: ObjectNode): Unit =
     conf.forEach { e =>
       if (isFileSystem(e.getKey)) {
         val sources = conf.getPropertySources(e.getKey)
-        if (sources == null || sources.lastOption.exists(_ != "core-default.xml"))
+        if (sources == null || sources.lastOption.exists(!_.endsWith("-default.xml")))
           node.put("spark.hadoop." + e.getKey, conf.get(e.getKey))
       }
     }
@@ -160,13 +164,20 @@ object Rpc {
     all
   }
 
+  /** More processes than the planner has idle at once, and a daemon. */
+  private val Held = 8
+
   private class Call(operation: String, body: String)
-    extends PythonPlannerRunner[Reply](Compat.pythonFunction) {
+    extends PythonPlannerRunner[Reply](Interpreters.planner) {
     // Spark's daemon only imports worker modules whose name starts with "pyspark".
     override val workerModule = "pyspark_indextables.planner"
 
-    /** Spark may still hold a process that was killed since its last use, and notices only now. */
-    def persistently(): Reply = try runInPython() catch { case Lost(_) => runInPython() }
+    /** Spark may still hold idle processes that were killed, and their daemon; it notices one with each call. */
+    @tailrec final def persistently(tries: Int = Held): Reply =
+      Try(runInPython()) match {
+        case Failure(Lost(_)) if tries > 1 => persistently(tries - 1)
+        case answer => answer.get
+      }
 
     override protected def writeToPython(out: DataOutputStream, pickler: Pickler): Unit = {
       PythonWorkerUtils.writeUTF(operation, out)
@@ -201,6 +212,6 @@ object Rpc {
         // not by a line: Spark is to see that the process is used
         if (SparkEnv.get != null) new Call("ping", s"""{"protocol":$Protocol}""").runInPython()
       }
-    } catch { case _: Exception => () } // the next call starts it anew
+    } catch { case _: Exception => () } // the next call starts it again
   }
 }

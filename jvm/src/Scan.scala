@@ -204,7 +204,7 @@ object ColumnBounds {
   }
 }
 
-/** A table that a catalog knows and nobody has written to yet. */
+/** A table in a catalog that has no rows yet. */
 class EmptyScan(schema: StructType) extends Scan with Batch {
   override def readSchema(): StructType = schema
   override def description(): String = "an empty table"
@@ -214,6 +214,7 @@ class EmptyScan(schema: StructType) extends Scan with Batch {
 }
 
 /** One task: the splits it reads, and where it would rather run. */
+@SerialVersionUID(1L)
 class Task(index: Int, content: Array[Byte], hosts: Array[String]) extends PythonInputPartition(index, content) {
   override def preferredLocations(): Array[String] = hosts
 }

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{TypeCheckResult, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, NullType, StringType}
@@ -15,9 +15,11 @@ import org.apache.spark.unsafe.types.UTF8String
  * `column indexquery 'text'` and its siblings; `all` searches every column and `left` only says of
  * which table. Spark translates a BinaryComparison to a V2 predicate named after its operator, at any
  * depth of AND, OR and NOT, so it reaches the scan by the usual way. Spark cannot evaluate it: what
- * was not pushed down fails on the driver, and never answers wrongly.
+ * is not pushed down becomes a function of rows (`MatchRows`), or fails on the driver, and never answers
+ * wrongly. `source` is the table and the column that `left` comes from, where it is known.
  */
-case class Search(operator: String, all: Boolean, left: Expression, right: Expression) extends BinaryComparison {
+case class Search(operator: String, all: Boolean, left: Expression, right: Expression,
+    source: Option[(IndexTable, String)] = None) extends BinaryComparison {
   override def sqlOperator: String = if (all) operator + "all" else operator
   override def symbol: String = sqlOperator
   override def sql: String = if (all) s"* $operator ${right.sql}" else s"${left.sql} $operator ${right.sql}"
@@ -25,8 +27,11 @@ case class Search(operator: String, all: Boolean, left: Expression, right: Expre
   override def nullable: Boolean = false
   override def foldable: Boolean = false
   override def checkInputDataTypes(): TypeCheckResult =
-    if (right.foldable && Search.isText(right.dataType)) TypeCheckResult.TypeCheckSuccess
-    else TypeCheckResult.TypeCheckFailure(s"the right side of `$operator` must be a constant string")
+    if (!Search.isText(right.dataType))
+      TypeCheckResult.TypeCheckFailure(s"the right side of `$operator` must be a string")
+    else if (!right.foldable && !Compat.hasArrowFunctions)
+      TypeCheckResult.TypeCheckFailure(s"the right side of `$operator` must be a constant before Spark 4.1")
+    else TypeCheckResult.TypeCheckSuccess
 
   // whole-stage code is made on the driver: the query fails before any task starts
   override def doGenCode(context: CodegenContext, code: ExprCode): ExprCode = throw notPushed
@@ -37,9 +42,9 @@ case class Search(operator: String, all: Boolean, left: Expression, right: Expre
     case _ => s"$symbol ${right.sql}"
   }
   private def notPushed = new IndexTablesException(
-    s"[SEARCH_NOT_PUSHED] `$shown` cannot be answered by an index here; hint: use it in WHERE, directly on a " +
-      "column of an IndexTables table, and not on a cached DataFrame, in SELECT, CASE or HAVING, after an " +
-      "aggregation, or in one OR with a condition that only Spark can compute")
+    s"[SEARCH_NOT_PUSHED] `$shown` cannot be answered by an index here" + (
+      if (all && Compat.hasArrowFunctions) "; hint: search one column by name, or filter before caching or aggregating"
+      else "; hint: use it in WHERE, directly on a column of an IndexTables table, or use Spark 4.1 or newer"))
   override protected def withNewChildrenInternal(l: Expression, r: Expression): Expression = copy(left = l, right = r)
 }
 
@@ -65,23 +70,24 @@ object ResolveSearch extends Rule[LogicalPlan] {
     case node if node.childrenResolved && node.expressions.exists(_.exists(coerced)) =>
       node.transformExpressions {
         // Spark casts the text, and often the column too, to a type both fit: cast only the column, to text
-        case s @ Search(_, _, left, c: Cast) if coerced(s) =>
+        case s @ Search(_, _, left, c: Cast, _) if coerced(s) =>
           s.copy(left = Cast(bare(left), StringType), right = c.child)
       }
-    case filter: Filter if filter.childrenResolved => filter.transformExpressions {
-      case s @ Search(_, true, AllFields(qualifier), _) =>
-        s.copy(left = column(filter.child, qualifier).getOrElse(throw new IndexTablesException(
+    case node if node.childrenResolved && node.children.nonEmpty &&
+        node.expressions.exists(_.exists(_.isInstanceOf[Search])) => node.transformExpressions {
+      case s @ Search(_, true, AllFields(qualifier), _, _) =>
+        s.copy(left = column(node.children, qualifier).getOrElse(throw new IndexTablesException(
           s"[SEARCH_NOT_PUSHED] `${s.sql}` does not say which table it means; hint: use it on one " +
-            s"IndexTables table, or write `table.${Names.AllFields} ${s.operator} '...'`")))
+            s"table, or write `table.${Names.AllFields} ${s.operator} '...'`")))
       // the column may be given by its name: `indexquery('message', 'x')`
-      case s @ Search(_, false, Literal(name: UTF8String, _), _) =>
-        filter.child.resolveQuoted(name.toString, filter.conf.resolver).fold[Expression](
+      case s @ Search(_, false, Literal(name: UTF8String, _), _, _) =>
+        node.children.flatMap(_.resolveQuoted(name.toString, node.conf.resolver)).headOption.fold[Expression](
           s.copy(left = UnresolvedAttribute.quotedString(name.toString)))(column => s.copy(left = column))
     }
   }
 
   private def coerced(e: Expression): Boolean = e match {
-    case Search(_, _, left, c: Cast) => left.resolved && c.child.dataType.isInstanceOf[StringType]
+    case Search(_, _, left, c: Cast, _) => left.resolved && c.child.dataType.isInstanceOf[StringType]
     case _ => false
   }
 
@@ -97,13 +103,18 @@ object ResolveSearch extends Rule[LogicalPlan] {
     }
   }
 
-  private def column(child: LogicalPlan, qualifier: Seq[String]): Option[Attribute] = {
-    val tables = child.collect { case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => r.outputSet }
+  private def column(children: Seq[LogicalPlan], qualifier: Seq[String]): Option[Attribute] = {
+    val tables = children.flatMap(_.collect {
+      case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => r.outputSet
+    })
+    val output = children.flatMap(_.output)
     def fits(a: Attribute) = qualifier.isEmpty ||
       (a.qualifier.length >= qualifier.length && a.qualifier.takeRight(qualifier.length).zip(qualifier)
         .forall { case (x, y) => x.equalsIgnoreCase(y) })
-    val candidates = child.output.filter(a => fits(a) && tables.exists(_.contains(a)))
+    // without a table of ours, all columns of the rows are meant
+    val ours = output.filter(a => tables.exists(_.contains(a)))
+    val candidates = (if (ours.isEmpty && Compat.hasArrowFunctions) output else ours).filter(fits)
     val texts = candidates.filter(_.dataType.isInstanceOf[StringType])
-    if (tables.count(t => candidates.exists(t.contains)) == 1) (texts ++ candidates).headOption else None
+    if (tables.count(t => candidates.exists(t.contains)) <= 1) (texts ++ candidates).headOption else None
   }
 }

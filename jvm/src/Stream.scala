@@ -54,7 +54,7 @@ class IndexStream(output: StructType, request: ObjectNode) extends MicroBatchStr
 class IndexSink(context: SQLContext, options: Map[String, String], partitionColumns: Seq[String], mode: OutputMode)
   extends Sink {
   if (mode == OutputMode.Update)
-    throw new IndexTablesException("[STREAM_MODE] a table takes streams in mode append or complete")
+    throw new IndexTablesException("[STREAM_MODE] streaming writes support only mode append or complete")
 
   override def addBatch(batch: Long, data: DataFrame): Unit = {
     val session = data.sparkSession.asInstanceOf[SparkSession]

@@ -79,9 +79,8 @@ class IndexWriteBuilder(table: IndexTable, info: LogicalWriteInfo) extends Write
 }
 
 /**
- * What writes say to Python. None of them asks Spark's commit coordinator: a task's splits have names of their
- * own and count only when the driver commits its report, so attempts cannot get in each other's way, while the
- * coordinator ends the whole job when an executor dies between its leave to commit and its report.
+ * What writes say to Python. None of them asks Spark's commit coordinator: a task's splits have names of their own
+ * and count only when the driver commits its report, so attempts cannot get in each other's way.
  */
 object Requests {
   def write(table: IndexTable, info: LogicalWriteInfo, schema: StructType): ObjectNode = {

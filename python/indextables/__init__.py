@@ -6,19 +6,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from indextables._native import __version__
+    from indextables.api.changes import delete, update
     from indextables.api.local import open, write  # noqa: A004
     from indextables.api.table import IndexTable
     from indextables.spark.session import configure, spark_conf
 
-__version__ = "0.1.0"
-__all__ = ["IndexTable", "__version__", "configure", "open", "spark_conf", "write"]
+__all__ = [
+    "IndexTable",
+    "__version__",
+    "configure",
+    "delete",
+    "open",
+    "spark_conf",
+    "update",
+    "write",
+]
 
-# public names and where they live; imported on first use, so that `import indextables` stays light
+# public names and their modules; imported on first use, so that `import indextables` stays light
 _LAZY = {
     "IndexTable": "indextables.api.table",
+    "__version__": "indextables._native",
     "configure": "indextables.spark.session",
+    "delete": "indextables.api.changes",
     "open": "indextables.api.local",
     "spark_conf": "indextables.spark.session",
+    "update": "indextables.api.changes",
     "write": "indextables.api.local",
 }
 

@@ -1,8 +1,8 @@
-"""The one error tree: every failure a user can meet has a stable code, a message and a way out.
+"""The error table: every error a user can see has a stable code, a message and a hint.
 
-A class exists only where a caller would act differently; what went wrong is the *code*, one row
-of `CODES`. The code stands in the text as `[CODE]`, because Spark turns an exception of a Python
-worker into text: `from_text` finds the class again on the driver.
+A class exists only where a caller would act differently; the *code*, one row of `CODES`, says what
+went wrong. The message starts with `[CODE]`, because Spark turns an exception of a Python worker
+into text: `from_text` restores the class on the driver.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class IndexTablesError(Exception):
-    """Base of everything raised on purpose; carries `code`, `hint` and `context`."""
+    """Base class of all errors of this package; has `code`, `hint` and `context`."""
 
     retryable = False
 
@@ -53,7 +53,7 @@ class SqlSyntaxError(InvalidError):
 
 
 class SchemaMismatchError(InvalidError):
-    """The data does not fit the table."""
+    """The data does not match the table."""
 
 
 class UnsupportedError(IndexTablesError, NotImplementedError):
@@ -61,26 +61,26 @@ class UnsupportedError(IndexTablesError, NotImplementedError):
 
 
 class TableNotFoundError(IndexTablesError, FileNotFoundError):
-    """There is no table at this place."""
+    """There is no table at this location."""
 
-    # OSError subclasses print errno tuples unless told otherwise
+    # subclasses of OSError print errno tuples by default
     __str__ = IndexTablesError.__str__
 
 
 class TableExistsError(IndexTablesError, FileExistsError):
-    """There is a table already."""
+    """A table already exists at this location."""
 
     __str__ = IndexTablesError.__str__
 
 
 class ConflictError(IndexTablesError):
-    """Another writer was faster: read again and redo."""
+    """Another writer committed first: read the table again and retry."""
 
     retryable = True
 
 
 class CommitUnknownError(IndexTablesError):
-    """The outcome of a commit is not known: look before redoing."""
+    """The outcome of a commit is unknown: check the history before retrying."""
 
 
 class StorageError(IndexTablesError, OSError):
@@ -90,15 +90,15 @@ class StorageError(IndexTablesError, OSError):
 
 
 class CorruptError(IndexTablesError):
-    """A file of the table breaks the format."""
+    """A file of the table is corrupt."""
 
 
 class ProtocolError(IndexTablesError):
-    """The table needs a newer reader or writer."""
+    """The table requires a newer reader or writer."""
 
 
 class InternalError(IndexTablesError):
-    """A defect of ours; please report it."""
+    """A bug in this package; please report it."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ CODES: dict[str, Code] = {
     "AGGREGATE_UNSUPPORTED": Code(
         UnsupportedError,
         "the index cannot answer this aggregation exactly",
-        "ask through Spark, or read the columns with scan() and aggregate them",
+        "run the query through Spark, or read the columns with scan() and aggregate them",
         "0A000",
     ),
     "ARITHMETIC_OVERFLOW": Code(
@@ -133,20 +133,20 @@ CODES: dict[str, Code] = {
     "CACHE_FOLDER_FOREIGN": Code(
         StorageError,
         "`{path}` belongs to another user",
-        "have it removed, or set TMPDIR to a folder of your own",
+        "ask its owner to remove it, or set TMPDIR to a folder that belongs to you",
         "58030",
     ),
     "CHANGES_BY_NAME": Code(
         UnsupportedError,
-        "the change feed of a table is read by its path, not by its name",
+        "the change feed of a table cannot be read by its name, only by its path",
         "use spark.read.format('indextables').option('readChangeFeed', 'true')...load(path), or "
         "IndexTable.forName(spark, name).changes(...)",
         "0A000",
     ),
     "CHANGES_COLUMN": Code(
         UnsupportedError,
-        "the table has columns that the change feed needs for itself: {columns}",
-        "rename them",
+        "the change feed reserves column names that the table uses: {columns}",
+        "rename these columns",
         "0A000",
     ),
     "CHANGES_GONE": Code(
@@ -159,7 +159,7 @@ CODES: dict[str, Code] = {
     "CHANGES_RANGE": Code(
         InvalidError,
         "a change feed {detail}",
-        "give startingVersion or startingTimestamp, and perhaps endingVersion or endingTimestamp",
+        "set startingVersion or startingTimestamp, and optionally endingVersion or endingTimestamp",
         "22023",
     ),
     "COLUMN_CHECKED": Code(
@@ -170,27 +170,21 @@ CODES: dict[str, Code] = {
     ),
     "COLUMN_DROPPED": Code(
         SchemaMismatchError,
-        "the table had a column `{column}` that was dropped, and splits still have its values",
+        "a dropped column was named `{column}`, and splits still contain its values",
         "choose another name, or overwrite the table with option overwriteSchema=true",
         "42701",
     ),
     "COLUMN_UNKNOWN": Code(
         InvalidError,
         "no such column: {columns}; the table has {available}",
-        "correct the names; they are case-sensitive here",
+        "correct the names; column names are case-sensitive here",
         "42703",
     ),
     "COMMAND_STOPPED": Code(
         IndexTablesError,
         "the command was stopped: {reason}",
-        "what it committed before stays; run it again for the rest",
+        "completed commits are kept; run it again for the rest",
         "57014",
-    ),
-    "COMMAND_UNSUPPORTED": Code(
-        UnsupportedError,
-        "`{command}` is not available in this version",
-        "see docs/sql.md for what is",
-        "0A000",
     ),
     "COMMIT_CONFLICT": Code(
         ConflictError,
@@ -200,16 +194,50 @@ CODES: dict[str, Code] = {
     ),
     "COMMIT_CONTENTION": Code(
         ConflictError,
-        "other writers were faster {attempts} times in a row on `{path}`",
+        "other writers committed first to `{path}` {attempts} times in a row",
         "try again, or raise spark.indextables.transaction.retry.maxAttempts",
         "40001",
     ),
     "COMMIT_UNKNOWN": Code(
         CommitUnknownError,
         "it is not known whether {operation} on `{path}` took effect: {detail}",
-        "wait a minute, then look at DESCRIBE INDEXTABLES HISTORY: run it again only if it is not "
-        "there; no file was deleted, PURGE INDEXTABLE removes what is not needed",
+        "wait a minute, then check DESCRIBE INDEXTABLES HISTORY and run it again only if it is not "
+        "listed; no file was deleted, PURGE INDEXTABLE removes unused files",
         "08007",
+    ),
+    "COMPANION_ADDRESS": Code(
+        UnsupportedError,
+        "column `{column}` cannot be found in source file `{path}`: {detail}",
+        "rewrite the file with the program that keeps the source table",
+        "0A000",
+    ),
+    "COMPANION_BEHIND": Code(
+        UnsupportedError,
+        "the companion index `{path}` is behind its source: {files} files ({bytes}) of source "
+        "version {version} are not indexed (indexed: {indexed}), more than this query may search "
+        "without an index ({limit})",
+        "run BUILD INDEXTABLES COMPANION, read with companion.readVersion=indexed, or raise "
+        "companion.maxPendingSize",
+        "55000",
+    ),
+    "COMPANION_CALENDAR": Code(
+        UnsupportedError,
+        "column `{column}` of source file `{path}` holds old dates in the Julian calendar of a "
+        "writer before Spark 3",
+        "rewrite the file with a current Spark",
+        "0A000",
+    ),
+    "COMPANION_CHANGED": Code(
+        InvalidError,
+        "the companion index `{path}` was built with {what} {existing}, not {given}",
+        "leave the clause out, or add INVALIDATE ALL PARTITIONS to build the whole index again",
+        "42616",
+    ),
+    "COMPANION_CLAUSE": Code(
+        InvalidError,
+        "a clause of the command does not fit: {problem} (the columns are {available})",
+        "see docs/sql.md#build_companion",
+        "42703",
     ),
     "COMPANION_COLUMN": Code(
         UnsupportedError,
@@ -218,22 +246,108 @@ CODES: dict[str, Code] = {
         "select other columns, count or search; read the rows from the source table",
         "0A000",
     ),
+    "COMPANION_EQUALITY_DELETES": Code(
+        UnsupportedError,
+        "the Iceberg table `{path}` has equality deletes, which companions cannot apply yet",
+        "compact the table with its own engine, which turns them into position deletes",
+        "0A000",
+    ),
+    "COMPANION_FILE_CHANGED": Code(
+        CorruptError,
+        "source file `{path}` is not the file that was indexed: {detail}",
+        "run BUILD INDEXTABLES COMPANION again, or read with companion.readVersion=latest",
+        "55000",
+    ),
+    "COMPANION_FILE_MISSING": Code(
+        StorageError,
+        "source file `{path}` is missing; it may have been vacuumed",
+        "run BUILD INDEXTABLES COMPANION again, or read with companion.readVersion=latest",
+        "58P01",
+    ),
+    "COMPANION_FOREIGN": Code(
+        UnsupportedError,
+        "`{path}` is a companion index of another implementation, whose rows cannot be located; "
+        "build it again: BUILD INDEXTABLES COMPANION FOR {format} '{source}' AT LOCATION "
+        "'another path'",
+        "the old index can be deleted when the new one is complete",
+        "0A000",
+    ),
+    "COMPANION_INCOMPLETE": Code(
+        InvalidError,
+        "the companion index `{path}` does not hold a complete version of its source",
+        "run BUILD INDEXTABLES COMPANION, or read with companion.readVersion=latest",
+        "55000",
+    ),
+    "COMPANION_LIBRARY": Code(
+        ConfigError,
+        "the Python package `{library}` is needed to read the source table ({detail}): pip install "
+        "'indextables[{extra}]'",
+        "install it on the driver and, for distributed builds, on the executors",
+        "58004",
+    ),
+    "COMPANION_NAME": Code(
+        InvalidError,
+        "`{name}` is a name, not a location, and no catalog is known that finds this {format} "
+        "table",
+        "give the location of the table",
+        "42P01",
+    ),
+    "COMPANION_PARTIAL": Code(
+        InvalidError,
+        "FROM VERSION or FROM SNAPSHOT {version} would leave out rows: the index `{path}` holds "
+        "{indexed}",
+        "leave the clause out; only files that are not indexed are read",
+        "22023",
+    ),
     "COMPANION_READ_ONLY": Code(
         UnsupportedError,
         "`{path}` is a companion index, which follows another table and cannot be changed",
         "change the source table with the program that keeps the companion index",
         "0A000",
     ),
+    "COMPANION_REPLACED": Code(
+        InvalidError,
+        "the table at `{source}` is another one (id {found}) than the companion index `{path}` was "
+        "built for (id {expected})",
+        "build a new companion at another location, or add INVALIDATE ALL PARTITIONS",
+        "55000",
+    ),
     "COMPANION_REQUIRED": Code(
         InvalidError,
-        "`{path}` is no companion index",
-        "table roots belong to tables made by BUILD INDEXTABLES COMPANION",
+        "`{path}` is not a companion index",
+        "table roots apply only to tables created by BUILD INDEXTABLES COMPANION",
         "55000",
+    ),
+    "COMPANION_ROOT": Code(
+        InvalidError,
+        "the companion index `{path}` has no table root `{name}`",
+        "DESCRIBE INDEXTABLES TABLE ROOTS shows them; add one with SET INDEXTABLES TABLE ROOT",
+        "42704",
+    ),
+    "COMPANION_SOURCE": Code(
+        UnsupportedError,
+        "the {format} table `{path}` cannot be read as the source of a companion index: {detail}",
+        "",
+        "58030",
+    ),
+    "COMPANION_TYPE": Code(
+        UnsupportedError,
+        "column `{column}` of source file `{path}` has type {found}, which cannot be read as "
+        "{wanted}",
+        "leave the column out, or rewrite the file with the type of the table",
+        "0A000",
+    ),
+    "COMPANION_VERSION": Code(
+        InvalidError,
+        "version {version} of the source table cannot be read: {detail}",
+        "choose a version that the source still has",
+        "22023",
     ),
     "CONDITION_NOT_EXACT": Code(
         UnsupportedError,
         "the index alone cannot answer this condition",
-        "ask through Spark, which checks the rest, or test whole values instead of parts of text",
+        "run the query through Spark, which checks the rest, or compare whole values instead of "
+        "parts of text",
         "0A000",
     ),
     "CONFIG_BAD_VALUE": Code(
@@ -250,7 +364,7 @@ CODES: dict[str, Code] = {
     ),
     "CONSTRAINT_EXISTS": Code(
         InvalidError,
-        "the table has a constraint `{name}` already",
+        "the table already has a constraint `{name}`",
         "choose another name, or drop the constraint first",
         "42710",
     ),
@@ -286,26 +400,33 @@ CODES: dict[str, Code] = {
     ),
     "DEFAULT_UNCOMPUTED": Code(
         SchemaMismatchError,
-        "the data has no column `{column}`, and only Spark computes its default `{default}`",
+        "the data has no column `{column}`, and only Spark can evaluate its default `{default}`",
         "give the column a value, or write through Spark",
         "42601",
     ),
     "DELETION_VECTOR_POSITION": Code(
         InvalidError,
-        "a deletion vector takes whole numbers from 0 to {limit}",
+        "positions in a deletion vector are integers from 0 to {limit}",
         "use the 64-bit form for larger positions",
         "22003",
     ),
+    "EXECUTOR_MISMATCH": Code(
+        ConfigError,
+        "the executor on `{host}` has {found}; the driver has {needed}",
+        "install the driver's version of indextables on every host, or ship it with the "
+        "application: docs/guides/clusters.md",
+        "HV000",
+    ),
     "FILE_CORRUPT": Code(
         CorruptError,
-        "file `{path}` is damaged: {detail}",
-        "restore the file from a copy, or write the table again from its source",
+        "file `{path}` is corrupt: {detail}",
+        "restore the file from a backup, or rewrite the table from its source",
         "58030",
     ),
     "FILE_EXISTS": Code(
         ConflictError,
-        "file `{path}` exists already",
-        "another writer was faster: read again and redo",
+        "file `{path}` already exists",
+        "another writer created it first: read the table again and retry",
         "58P02",
     ),
     "FILE_MISSING": Code(
@@ -317,39 +438,38 @@ CODES: dict[str, Code] = {
     "FILE_TOO_LARGE": Code(
         CorruptError,
         "file `{path}` of the transaction log holds more than {limit}",
-        "no writer of this package leaves such a file; if you trust it, raise "
-        "`transaction.maxFileSize`",
+        "this package does not write such files; if you trust it, raise `transaction.maxFileSize`",
         "54000",
     ),
     "HASH_INDEX_VALUE": Code(
         InvalidError,
-        "a hash index takes signed 32-bit integers",
+        "hashes in a hash index are signed 32-bit integers",
         "hash the keys with `indextables.index.key_hash`",
         "22003",
     ),
     "HOOKS_MISMATCH": Code(
         InternalError,
-        "the jar speaks protocol {jar}, the Python package {version} speaks {package}",
-        "use the jar that is inside the installed package: `indextables.configure(builder)` does",
+        "the jar uses protocol {jar}, but the Python package {version} uses protocol {package}",
+        "use the jar of the installed package; `indextables.configure(builder)` does so",
         "HV000",
     ),
     "INDEXING_BAD_ROLE": Code(
         SchemaMismatchError,
         "column `{column}` of type `{type}` cannot be indexed as `{role}`",
-        "only string columns have a typemap; use `string`, `text`, `json` or `ip` there",
+        "only string columns can have a typemap: `string`, `text`, `json` or `ip`",
         "42K09",
     ),
     "INDEXING_CHANGED": Code(
         SchemaMismatchError,
         "Field '{column}' type mismatch: existing table has {existing} field, cannot append with "
         "{given} configuration",
-        "leave the indexing options out when appending: the table remembers them",
+        "omit the indexing options when appending: the table remembers them",
         "42K09",
     ),
     "INDEXING_PARTITION_COLUMN": Code(
         SchemaMismatchError,
-        "`{key}` names partition column `{column}`, which is not inside the splits",
-        "leave it out: partition columns are compared without an index",
+        "`{key}` names partition column `{column}`, which is not stored in the splits",
+        "remove it: partition columns are not indexed",
         "42K09",
     ),
     "INDEXING_UNKNOWN_COLUMN": Code(
@@ -361,19 +481,19 @@ CODES: dict[str, Code] = {
     "INDEXING_UNREADABLE": Code(
         SchemaMismatchError,
         "`{key}` names column `{column}`, which has no columnar copy: without its stored value it "
-        "could be searched, but neither returned nor kept when its row changes",
-        "leave the column out of the list",
+        "could be searched, but neither returned nor preserved when its row changes",
+        "remove the column from the list",
         "42K09",
     ),
     "INTERNAL": Code(
         InternalError,
         "{detail}",
-        "this is a defect of indextables, please report it",
+        "this is a bug in indextables, please report it",
         "XX000",
     ),
     "INTERRUPTED": Code(
         IndexTablesError,
-        "the work was cancelled",
+        "the operation was canceled",
         "",
         "57014",
     ),
@@ -385,8 +505,8 @@ CODES: dict[str, Code] = {
     ),
     "JAVA_MISSING": Code(
         IndexTablesError,
-        "Spark needs a Java runtime 17 or newer: {found}",
-        "install one, or point JAVA_HOME to it",
+        "Spark requires Java 17 or newer: {found}",
+        "install it, or point JAVA_HOME to it",
         "58030",
     ),
     "KEY_COLUMN_UNKNOWN": Code(
@@ -404,26 +524,50 @@ CODES: dict[str, Code] = {
     "MERGE_FAILED": Code(
         StorageError,
         "no batch of MERGE SPLITS on `{path}` succeeded: {problem}",
-        "see the log for every problem; the table is unchanged",
+        "the log lists every problem; the table is unchanged",
         "58030",
     ),
     "ORDER_UNSUPPORTED": Code(
         UnsupportedError,
-        "rows cannot be put in order by these columns",
+        "rows cannot be sorted by these columns",
         "order by columns of numbers, strings, dates, timestamps, booleans or binary values",
         "0A000",
     ),
     "OVERWRITE_CONDITION": Code(
         UnsupportedError,
-        "the index alone cannot tell which rows the condition of this overwrite holds for",
+        "the index alone cannot determine which rows match the condition of this overwrite",
         "compare whole values instead of parts of text, or use DELETE FROM and append",
         "0A000",
     ),
     "OVERWRITE_OUTSIDE": Code(
         SchemaMismatchError,
-        "{rows} of the new rows do not fit the condition of this overwrite",
+        "{rows} of the new rows do not match the condition of this overwrite",
         "filter the data by the same condition",
         "23514",
+    ),
+    "PAGE_EXTRA_MISSING": Code(
+        UnsupportedError,
+        "the page needs {libraries}",
+        'install them with: pip install "indextables[ui]"',
+        "0A000",
+    ),
+    "PAGE_NUMBER": Code(
+        InvalidError,
+        "`{value}` is not a number, and column `{column}` has numbers",
+        "write a number such as 10 or -2.5",
+        "22018",
+    ),
+    "PAGE_PORT": Code(
+        StorageError,
+        "port {port} of 127.0.0.1 cannot be opened: {detail}",
+        "choose another --port, or none for any that is free",
+        "58030",
+    ),
+    "PAGE_UNKNOWN": Code(
+        InvalidError,
+        "there is no page `{path}`",
+        "follow a link from the start page",
+        "42704",
     ),
     "PARTITION_ALL_COLUMNS": Code(
         SchemaMismatchError,
@@ -439,8 +583,8 @@ CODES: dict[str, Code] = {
     ),
     "PARTITION_MISMATCH": Code(
         SchemaMismatchError,
-        "partitionBy({given}) does not fit the table, which is partitioned by: {existing}",
-        "leave partitionBy out, or overwrite with option overwriteSchema=true",
+        "partitionBy({given}) does not match the table, which is partitioned by: {existing}",
+        "omit partitionBy, or overwrite with option overwriteSchema=true",
         "42KDE",
     ),
     "PARTITION_PREDICATE": Code(
@@ -458,25 +602,25 @@ CODES: dict[str, Code] = {
     "PARTITION_VALUE_INVALID": Code(
         CorruptError,
         "partition column `{column}` of type `{type}` has the value `{value}` in the log",
-        "the log was written by something that did not know the column's type",
+        "the writer of the log did not use the column's type; rewrite the partition",
         "22018",
     ),
     "PATHS_SEVERAL": Code(
         InvalidError,
-        "one table is read at a time, but several paths are given: {paths}",
-        "load them one by one and union them",
+        "only one path can be read at a time: {paths}",
+        "load each path separately and union the results",
         "42601",
     ),
     "PATH_MISSING": Code(
         InvalidError,
-        "no path is given",
-        "give one: `.load(path)`, `.save(path)` or the option `path`",
+        "no path was given",
+        "use `.load(path)`, `.save(path)` or the option `path`",
         "42601",
     ),
     "PLANNER_LOST": Code(
         InternalError,
         "the planner process ended during `{operation}`",
-        "look at the history of the table to see whether the change was committed, then try again",
+        "check the table's history to see whether the change was committed, then try again",
         "58000",
     ),
     "PREWARM_FIELD_UNKNOWN": Code(
@@ -493,38 +637,39 @@ CODES: dict[str, Code] = {
     ),
     "PRIMARY_KEY_CHANGED": Code(
         InvalidError,
-        "the primary key of a table cannot be changed: it is `{existing}`, asked for is `{given}`",
+        "the primary key of a table cannot be changed from `{existing}` to `{given}`",
         "write the rows to a new table that has this key",
         "42KDE",
     ),
     "PRIMARY_KEY_INDEXING": Code(
         InvalidError,
         "key column `{column}` must be indexed by its whole value",
-        "leave it out of `indexing.typemap` and of `indexing.storeonlyfields`",
+        "remove it from `indexing.typemap` and `indexing.storeonlyfields`",
         "22023",
     ),
     "PRIMARY_KEY_NULL": Code(
         InvalidError,
         "a row has no value in key column `{column}`",
-        "leave such rows out, or fill the column",
+        "filter such rows out, or fill the column",
         "23502",
     ),
     "PRIMARY_KEY_PARTITIONS": Code(
         InvalidError,
         "the primary key (`{columns}`) has no column besides the partition columns",
-        "add the column that tells the rows of a partition apart",
+        "add a column that identifies the rows within a partition",
         "22023",
     ),
     "PROTOCOL_UNSUPPORTED": Code(
         ProtocolError,
-        "`{path}` needs {needs}",
+        "`{path}` requires {needs}",
         "use a newer version of indextables",
         "0A000",
     ),
     "PURGE_RETENTION": Code(
         InvalidError,
-        "a retention of {hours} hours is below {least}: running writers could lose files",
-        "choose a longer one, or unset `purge.retentionCheckEnabled` if nobody writes",
+        "a retention of {hours} hours is below the minimum of {least}: running writers could lose "
+        "files",
+        "choose a longer one, or set `purge.retentionCheckEnabled` to false if nothing writes",
         "22023",
     ),
     "QUERY_INVALID": Code(
@@ -543,19 +688,19 @@ CODES: dict[str, Code] = {
         InvalidError,
         "IndexQuery references non-existent field '{field}'. Available fields are: [{available}]",
         "correct the field name in the search text: it is a column of the table, whatever the "
-        'column of a view is called; quote a word that has a colon itself: `"10.0.0.1:8080"`',
+        'column of a view is called; quote a term that contains a colon: `"10.0.0.1:8080"`',
         "42703",
     ),
     "REPAIR_LOG_EXISTS": Code(
         InvalidError,
-        "`{path}` still has a log",
-        "move `_transaction_log` away first, or name another place with AT LOCATION",
+        "`{path}` still has a transaction log",
+        "move `_transaction_log` away first, or choose another location with AT LOCATION",
         "55000",
     ),
     "REPAIR_NOT_EMPTY": Code(
         InvalidError,
         "`{path}` is not empty",
-        "choose a place that does not exist yet",
+        "choose a location that does not exist yet",
         "55000",
     ),
     "REPAIR_NO_SPLITS": Code(
@@ -566,8 +711,8 @@ CODES: dict[str, Code] = {
     ),
     "REPAIR_PATH": Code(
         InvalidError,
-        "`{path}` is no log: it must end in `{folder}`",
-        "name the folder of the log, not the table",
+        "`{path}` is not a transaction log: it must end in `{folder}`",
+        "give the location of the transaction log, not of the table",
         "22023",
     ),
     "RESTORE_FILES_MISSING": Code(
@@ -578,14 +723,14 @@ CODES: dict[str, Code] = {
     ),
     "ROWKIND_INVALID": Code(
         InvalidError,
-        "column `{column}` says `{value}`, which is no kind of change",
+        "column `{column}` contains `{value}`, which is not a row kind",
         "use `+I`, `-U`, `+U` or `-D`",
         "22023",
     ),
     "SAVE_MODE": Code(
         InvalidError,
-        "there is no mode `{mode}`; there are {allowed}",
-        "choose one of these",
+        "`{mode}` is not a save mode; use {allowed}",
+        "correct the mode",
         "22023",
     ),
     "SCHEMA_DUPLICATE_COLUMN": Code(
@@ -596,7 +741,7 @@ CODES: dict[str, Code] = {
     ),
     "SCHEMA_MISMATCH": Code(
         SchemaMismatchError,
-        "the data does not fit the table: {problems}",
+        "the data does not match the table: {problems}",
         "select, rename or cast the columns, or set `mergeSchema` to add new ones",
         "42K09",
     ),
@@ -608,7 +753,7 @@ CODES: dict[str, Code] = {
     ),
     "SCHEMA_UNSUPPORTED_TYPE": Code(
         UnsupportedError,
-        "column `{column}` has type `{type}`, which has no place in a split",
+        "column `{column}` has type `{type}`, which a split cannot store",
         "cast it to a supported type",
         "0A000",
     ),
@@ -618,17 +763,10 @@ CODES: dict[str, Code] = {
         "use TEXTSEARCH or indexquery",
         "42809",
     ),
-    "SEARCH_NOT_PUSHABLE": Code(
-        UnsupportedError,
-        "this search cannot be answered by the index: {reason}",
-        "put the search into the WHERE clause of an IndexTables table, joined to other conditions "
-        "by AND, or by OR with conditions the index can answer",
-        "0A000",
-    ),
     "SEARCH_NOT_PUSHED": Code(
         UnsupportedError,
-        "`{search}` can not be answered by an index here",
-        "use it in WHERE, directly on a column of an IndexTables table",
+        "`{search}` cannot be answered by an index here",
+        "search a column by name, or use it in WHERE on an IndexTables table",
         "0A000",
     ),
     "SEARCH_TEXT_ONLY": Code(
@@ -639,13 +777,13 @@ CODES: dict[str, Code] = {
     ),
     "SEARCH_TOO_MANY_FIELDS": Code(
         InvalidError,
-        "a search over all fields would look at {fields} columns, the limit is {limit}",
+        "a search over all fields would cover {fields} columns; the limit is {limit}",
         "write `column:term`, or raise `indexquery.indexall.maxUnqualifiedFields` (0: no limit)",
         "54000",
     ),
     "SESSION_RUNNING": Code(
         InvalidError,
-        "a Spark session runs already, without IndexTables",
+        "a Spark session is already running without IndexTables",
         "stop it with `spark.stop()` and build it again with `indextables.configure(builder)`",
         "55000",
     ),
@@ -657,13 +795,13 @@ CODES: dict[str, Code] = {
     ),
     "SPARK_TOO_OLD": Code(
         UnsupportedError,
-        "{feature} needs Spark {version} or newer",
+        "{feature} requires Spark {version} or newer",
         "update Spark, or add the columns first",
         "0A000",
     ),
     "SPARK_VERSION": Code(
         UnsupportedError,
-        "Spark {version} is not supported: supported are {supported}",
+        "Spark {version} is not supported; supported versions are {supported}",
         "install a supported pyspark",
         "0A000",
     ),
@@ -676,13 +814,13 @@ CODES: dict[str, Code] = {
     "SQL_SYNTAX": Code(
         SqlSyntaxError,
         "{problem} (line {line}, column {column}){usage}",
-        "keywords stand in the order shown; paths are quoted",
+        "write the keywords in the order shown, and paths in quotes",
         "42601",
     ),
     "STATEMENT_FAILED": Code(
         IndexTablesError,
         "{problem}",
-        "correct the statement; names of tables are given by `--table`",
+        "correct the statement; `--table` names the tables",
         "42000",
     ),
     "STORAGE_BAD_PATH": Code(
@@ -700,13 +838,13 @@ CODES: dict[str, Code] = {
     "STORAGE_BAD_URL": Code(
         StorageError,
         "`{url}` cannot be opened: {detail}",
-        "check the address and the storage keys",
+        "check the URL and the credentials",
         "22023",
     ),
     "STORAGE_CREDENTIALS": Code(
         StorageError,
         "no credentials for `{url}`: {detail}",
-        "see docs/guides/object-stores.md for the places they are looked for",
+        "docs/guides/object-stores.md lists where they are looked up",
         "28000",
     ),
     "STORAGE_FAILED": Code(
@@ -717,13 +855,13 @@ CODES: dict[str, Code] = {
     ),
     "STREAM_CHANGED": Code(
         UnsupportedError,
-        "version {version} of `{path}` changes rows that the stream has read already",
+        "version {version} of `{path}` changes rows that the stream has already read",
         "set the option ignoreDeletes, ignoreChanges or skipChangeCommits, or start a new stream",
         "0A000",
     ),
     "STREAM_MODE": Code(
         UnsupportedError,
-        "a table takes streams in mode append or complete",
+        "streaming writes support only mode append or complete",
         "for rows that change, use foreachBatch and MERGE INTO",
         "0A000",
     ),
@@ -735,13 +873,13 @@ CODES: dict[str, Code] = {
     ),
     "TABLE_DIFFERS": Code(
         SchemaMismatchError,
-        "the table at `{path}` is not the table of the statement: {problems}",
-        "leave the columns out to take the table as it is, or choose another location",
+        "the table at `{path}` differs from the statement: {problems}",
+        "omit the columns to use the table as it is, or choose another location",
         "42K09",
     ),
     "TABLE_EXISTS": Code(
         TableExistsError,
-        "a table exists already at `{path}`",
+        "a table already exists at `{path}`",
         "use mode append or overwrite, or another path",
         "42P07",
     ),
@@ -765,14 +903,14 @@ CODES: dict[str, Code] = {
     ),
     "TIMESTAMP_INVALID": Code(
         InvalidError,
-        "`{timestamp}` is no moment",
+        "`{timestamp}` is not a valid timestamp",
         "write it as `2026-01-31 12:00:00` or `2026-01-31T12:00:00+01:00`",
         "22007",
     ),
     "TIMESTAMP_NOT_AVAILABLE": Code(
         InvalidError,
-        "`{path}` cannot be read as of {timestamp}; the oldest version left is of {first}",
-        "older versions are removed by retention; choose a later time",
+        "`{path}` cannot be read as of {timestamp}; the oldest available version is from {first}",
+        "older versions are removed by retention; choose a later timestamp",
         "22023",
     ),
     "TOO_MANY_BUCKETS": Code(
@@ -783,7 +921,7 @@ CODES: dict[str, Code] = {
     ),
     "UNSUPPORTED_CHANGE": Code(
         UnsupportedError,
-        "ALTER TABLE cannot do this: {change}",
+        "ALTER TABLE does not support this change: {change}",
         "write the data to a new table",
         "0A000",
     ),
@@ -796,7 +934,7 @@ CODES: dict[str, Code] = {
     "VERSION_NOT_AVAILABLE": Code(
         InvalidError,
         "version {version} of `{path}` is not available; available: {available}",
-        "older versions are removed by retention; choose one of the range",
+        "older versions are removed by retention; choose an available version",
         "22023",
     ),
 }
@@ -805,13 +943,13 @@ _MARK = re.compile(r"\[([A-Z][A-Z0-9_]+)\] ")
 
 
 def error(code: str, **context: Any) -> IndexTablesError:
-    """The exception of a code, ready to raise."""
+    """Build the exception of a code, ready to raise."""
     row = CODES[code]
     return row.error(code, row.template.format(**context), row.hint, context)
 
 
 def describe(failure: IndexTablesError) -> dict[str, Any]:
-    """An error as Spark's exceptions have it: condition, SQLSTATE, parameters, template."""
+    """Describe an error the way Spark does: condition, SQLSTATE, parameters, template."""
     row = CODES[failure.code]
     names = [name for _, name, _, _ in string.Formatter().parse(row.template) if name]
     template = row.template.format(**{name: f"<{name}>" for name in names})
@@ -826,13 +964,13 @@ def describe(failure: IndexTablesError) -> dict[str, Any]:
 
 
 def from_description(value: Mapping[str, Any]) -> IndexTablesError:
-    """The exception that was described, ready to raise."""
+    """Rebuild the exception from its description, ready to raise."""
     code = value["code"]
     return CODES[code].error(code, value["message"], value["hint"], value["parameters"])
 
 
 def from_text(text: str) -> IndexTablesError | None:
-    """The exception that was turned into this text, if one of ours was."""
+    """Rebuild the exception from its text, or return None if the text contains none."""
     for found in _MARK.finditer(text):
         code = found[1]
         if code in CODES:

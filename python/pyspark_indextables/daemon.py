@@ -1,7 +1,7 @@
 """Spark's worker daemon with the libraries imported once, before it forks.
 
 Named by `spark.python.daemon.module`, it serves every Python worker of the application: a worker
-then starts in milliseconds instead of importing Arrow and pandas anew.
+then starts in milliseconds instead of importing Arrow and pandas again.
 """
 
 from __future__ import annotations

@@ -11,6 +11,16 @@ pub type Result<T, E = EngineError> = std::result::Result<T, E>;
 pub enum EngineError {
     #[error("[ARITHMETIC_OVERFLOW] the sum of `{column}` does not fit its type")]
     Overflow { column: String },
+    #[error("[COMPANION_ADDRESS] column `{column}` in source file `{path}`: {detail}")]
+    SourceAddress { path: String, column: String, detail: String },
+    #[error("[COMPANION_CALENDAR] column `{column}` of source file `{path}` has old dates")]
+    SourceCalendar { path: String, column: String },
+    #[error("[COMPANION_FILE_CHANGED] source file `{path}`: {detail}")]
+    SourceChanged { path: String, detail: String },
+    #[error("[COMPANION_FILE_MISSING] source file `{path}` is missing")]
+    SourceMissing { path: String },
+    #[error("[COMPANION_TYPE] column `{column}` of source file `{path}` is {found}, not {wanted}")]
+    SourceType { path: String, column: String, found: String, wanted: String },
     #[error("[CONFIG_BAD_VALUE] `{key}` = `{value}` is not valid: {allowed}")]
     BadOption { key: String, value: String, allowed: String },
     #[error("[DATA_BAD_VALUE] column `{column}`: {detail}")]
@@ -23,7 +33,7 @@ pub enum EngineError {
     Missing { path: String },
     #[error("[INTERNAL] {detail}")]
     Internal { detail: String },
-    #[error("[INTERRUPTED] the work was cancelled")]
+    #[error("[INTERRUPTED] the operation was canceled")]
     Interrupted,
     #[error("[QUERY_INVALID] {detail}")]
     BadQuery { detail: String },
@@ -39,6 +49,9 @@ pub enum EngineError {
     Credentials { url: String, detail: String },
     #[error("[STORAGE_FAILED] `{path}`: {detail}")]
     Storage { path: String, detail: String },
+    /// A store answered, and said no: the request was not carried out.
+    #[error("[STORAGE_FAILED] `{path}`: {detail}")]
+    Refused { path: String, detail: String },
 }
 
 impl EngineError {
@@ -70,6 +83,11 @@ impl EngineError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Overflow { .. } => "ARITHMETIC_OVERFLOW",
+            Self::SourceAddress { .. } => "COMPANION_ADDRESS",
+            Self::SourceCalendar { .. } => "COMPANION_CALENDAR",
+            Self::SourceChanged { .. } => "COMPANION_FILE_CHANGED",
+            Self::SourceMissing { .. } => "COMPANION_FILE_MISSING",
+            Self::SourceType { .. } => "COMPANION_TYPE",
             Self::BadOption { .. } => "CONFIG_BAD_VALUE",
             Self::BadValue { .. } => "DATA_BAD_VALUE",
             Self::Corrupt { .. } => "FILE_CORRUPT",
@@ -83,7 +101,7 @@ impl EngineError {
             Self::UnsupportedType { .. } => "SCHEMA_UNSUPPORTED_TYPE",
             Self::BadPath { .. } => "STORAGE_BAD_PATH",
             Self::Credentials { .. } => "STORAGE_CREDENTIALS",
-            Self::Storage { .. } => "STORAGE_FAILED",
+            Self::Storage { .. } | Self::Refused { .. } => "STORAGE_FAILED",
         }
     }
 
@@ -91,17 +109,30 @@ impl EngineError {
     pub fn context(&self) -> Value {
         match self {
             Self::Overflow { column } => json!({"column": column}),
+            Self::SourceAddress { path, column, detail } => {
+                json!({"path": path, "column": column, "detail": detail})
+            }
+            Self::SourceCalendar { path, column } => json!({"path": path, "column": column}),
+            Self::SourceType { path, column, found, wanted } => {
+                json!({"path": path, "column": column, "found": found, "wanted": wanted})
+            }
             Self::BadOption { key, value, allowed } => {
                 json!({"key": key, "value": value, "allowed": allowed})
             }
             Self::BadValue { column, detail } => json!({"column": column, "detail": detail}),
-            Self::Corrupt { path, detail } | Self::Storage { path, detail } => {
+            Self::Corrupt { path, detail }
+            | Self::Storage { path, detail }
+            | Self::SourceChanged { path, detail } => {
                 json!({"path": path, "detail": detail})
             }
-            Self::Credentials { url, detail } => json!({"url": url, "detail": detail}),
-            Self::Exists { path } | Self::Missing { path } | Self::BadPath { path } => {
-                json!({"path": path})
+            Self::Refused { path, detail } => {
+                json!({"path": path, "detail": detail, "refused": true})
             }
+            Self::Credentials { url, detail } => json!({"url": url, "detail": detail}),
+            Self::Exists { path }
+            | Self::Missing { path }
+            | Self::BadPath { path }
+            | Self::SourceMissing { path } => json!({"path": path}),
             Self::Internal { detail } | Self::BadQuery { detail } => json!({"detail": detail}),
             Self::Interrupted => json!({}),
             Self::QuerySyntax { query, position, detail } => {
@@ -141,7 +172,7 @@ impl<T, E: Into<EngineError>> At<T> for std::result::Result<T, E> {
 
 impl From<std::io::Error> for EngineError {
     fn from(error: std::io::Error) -> Self {
-        // a directory of ours hides its own error inside the io::Error tantivy allows it to return
+        // our directories put their error inside the io::Error that tantivy lets them return
         if let Some(inner) = error.get_ref().and_then(|e| e.downcast_ref::<EngineError>()) {
             return inner.clone();
         }

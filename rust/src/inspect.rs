@@ -7,36 +7,25 @@ use tantivy::Index;
 
 use crate::directory::BundleDirectory;
 use crate::error::{At, Result};
-use crate::open::{Split, read_sidecar};
-use crate::split::SIDECAR_FILE;
+use crate::open::{Column, Split, read_sidecar};
+use crate::split::{SIDECAR_FILE, SidecarColumn, to_spark};
 use crate::store::Store;
 use crate::texts::outward_type;
+use crate::write::doc_mapping;
 
-/// Counts, columns, files and the bytes of every component, as JSON.
+/// Counts, columns, the document mapping and the files of a split.
 pub fn describe(split: &Split) -> Result<Value> {
-    let columns: Vec<Value> = split
-        .layout
-        .iter()
-        .map(|column| {
-            json!({
-                "name": column.name,
-                "type": outward_type(&column.data_type).to_string(),
-                "encoding": column.encoding,
-                "fast": column.fast,
-                "indexed": column.indexed,
-                "stored": column.stored,
-                "tokenizer": column.tokenizer,
-                "positions": column.positions(),
-                "nulls": column.nulls,
-            })
-        })
-        .collect();
+    let sidecar = split.sidecar.as_ref();
+    let columns: Vec<Value> = match sidecar {
+        // a column without a type has no field
+        Some(sidecar) => sidecar.columns.iter().map(|note| column(split, note)).collect(),
+        None => split.layout.iter().map(facts).collect(),
+    };
     let files: BTreeMap<String, u64> = split
         .directory
         .files()
         .map(|(path, len)| (path.to_string_lossy().into_owned(), len))
         .collect();
-    let sidecar = split.sidecar.as_ref();
     Ok(json!({
         "path": split.path,
         "size": split.directory.len(),
@@ -47,20 +36,49 @@ pub fn describe(split: &Split) -> Result<Value> {
         "segments": split.segments.len(),
         "writer": sidecar.map(|s| s.writer.as_str()),
         "layout": sidecar.map(|s| s.layout),
+        "source": sidecar.and_then(|s| s.source.as_ref()),
         "columns": columns,
+        "doc_mapping": doc_mapping(&split.index).at(&split.path)?,
         "files": files,
-        "components": components(split).at(&split.path)?,
     }))
 }
 
+/// What the sidecar says about a column, and the index.
+fn column(split: &Split, note: &SidecarColumn) -> Value {
+    let mut found = split.layout.get(&note.name).map_or_else(
+        || {
+            let kind = note.arrow_type().map_or_else(|| note.data_type.clone(), |t| to_spark(&t));
+            json!({"name": note.name, "type": kind, "encoding": note.encoding})
+        },
+        facts,
+    );
+    found["nulls"] = json!(note.nulls);
+    found["min"] = json!(note.min);
+    found["max"] = json!(note.max);
+    found
+}
+
+fn facts(column: &Column) -> Value {
+    json!({
+        "name": column.name,
+        "type": to_spark(&outward_type(&column.data_type)),
+        "encoding": column.encoding,
+        "fast": column.fast,
+        "indexed": column.indexed,
+        "stored": column.stored,
+        "tokenizer": column.tokenizer,
+        "positions": column.positions(),
+    })
+}
+
 /// Bytes by component: fast columns and norms by field, the rest in total.
-fn components(split: &Split) -> Result<Vec<Value>> {
+pub fn components(split: &Split) -> Result<Vec<Value>> {
     let mut sizes: BTreeMap<(u8, String), u64> = BTreeMap::new();
     let mut add = |kind: u8, field: &str, bytes: u64| {
         *sizes.entry((kind, field.to_owned())).or_default() += bytes;
     };
     for segment in &split.segments {
-        let usage = segment.reader.space_usage()?;
+        let usage = segment.reader.space_usage().at(&split.path)?;
         for field in usage.fast_fields().fields() {
             add(0, field.field_name(), field.total().get_bytes());
         }
@@ -93,15 +111,13 @@ fn components(split: &Split) -> Result<Vec<Value>> {
         .collect())
 }
 
-/// Everything that is wrong with the bytes of a split: `[{"file", "problem"}]`, empty when all is well.
-/// Damage that keeps it from being opened is an error.
-pub fn verify(store: &Store, path: &str) -> Result<Vec<Value>> {
+/// Everything that is wrong with the bytes of a split, by file, empty when all is well. Damage that
+/// keeps it from being opened is an error.
+pub fn verify(store: &Store, path: &str) -> Result<Vec<(String, String)>> {
     let directory = BundleDirectory::open(store.source_once(path, None)?, None).at(path)?;
     let sidecar = read_sidecar(&directory).at(path)?;
     let mut problems = Vec::new();
-    let mut report = |file: &str, problem: String| {
-        problems.push(json!({"file": file, "problem": problem}));
-    };
+    let mut report = |file: &str, problem: String| problems.push((file.to_owned(), problem));
     for (file, &written) in sidecar.iter().flat_map(|sidecar| &sidecar.checksums) {
         match directory.file(file).at(path)? {
             None => report(file, "the file is missing".to_owned()),

@@ -18,6 +18,7 @@ pub mod prewarm;
 pub mod profile;
 pub mod query;
 pub mod search;
+pub mod source;
 pub mod split;
 pub mod store;
 pub mod texts;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
 use tantivy::HasLen;
 use tantivy::directory::{CompositeFile, FileSlice};
 use tantivy::index::SegmentComponent as Part;
 
+use crate::cancel::Cancel;
 use crate::error::{At, EngineError, Result};
 use crate::open::{Segment, Split};
 use crate::profile::{self, Section};
@@ -17,7 +17,7 @@ const STEP: usize = 8 << 20;
 const PARALLEL: usize = 8;
 
 /// What was loaded, and which of the wanted fields the split does not have.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Loaded {
     pub bytes: u64,
     pub missing: Vec<String>,
@@ -93,7 +93,8 @@ fn load(slice: &FileSlice) -> std::io::Result<()> {
                 .iter()
                 .map(|&at| {
                     let part = slice.slice(at..(at + STEP).min(len));
-                    scope.spawn(move || part.read_bytes().map(|_| ()))
+                    let cancel = Cancel::current();
+                    scope.spawn(move || Cancel::during(cancel, || part.read_bytes().map(|_| ())))
                 })
                 .collect();
             reads.into_iter().try_for_each(|read| {

@@ -63,7 +63,7 @@ pub fn outward_type(inside: &DataType) -> DataType {
 }
 
 /// A batch in the memory layout of the declared schema. Strings stay bytes: `Binary` and `Utf8` have
-/// one layout, so whoever exports the batch says which of them it is.
+/// one layout, so the exporter of the batch decides which of them it is.
 pub fn outward_batch(batch: RecordBatch, declared: &Schema) -> Result<RecordBatch> {
     let layout = map_schema(declared, |leaf| match leaf {
         DataType::Utf8 => DataType::Binary,

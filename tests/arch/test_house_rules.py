@@ -122,11 +122,3 @@ def test_words_of_commands_stand_only_in_commands():
         if phrase in p.read_text("utf-8")
     ]
     assert found == []
-
-
-def test_no_write_asks_for_leave_to_commit():
-    """Spark's commit coordinator ends a job whose executor dies after it got leave to commit."""
-    for path in source(".scala"):
-        text = path.read_text("utf-8")
-        for block in re.split(r"new (?:Delta)?(?:Batch|Streaming)Write \{", text)[1:]:
-            assert "useCommitCoordinator(): Boolean = false" in block.split("\n  }\n")[0], path

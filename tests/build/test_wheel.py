@@ -34,6 +34,8 @@ def names(tmp_path_factory) -> set[str]:
         "indextables/_native.abi3.so",
         "indextables/_native.pyi",
         "indextables/jars/indextables-hooks.jar",
+        "indextables/page/static/page.css",
+        "indextables/page/static/page.js",
         "indextables/py.typed",
         "pyspark_indextables/__init__.py",
     ],

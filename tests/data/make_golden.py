@@ -55,6 +55,16 @@ def types_lean(spark: SparkSession, path: str) -> DataFrame:
     return frame
 
 
+def sidecar_2(spark: SparkSession, path: str) -> DataFrame:
+    """Sidecars that name types as the log does; a merge has folded some of them."""
+    for start in (0, 100):
+        _save(spark.sql(ALL_TYPES).where(f"id >= {start} AND id < {start} + 100"), path)
+    spark.sql(f"MERGE SPLITS '{path}'")
+    _save(spark.sql(ALL_TYPES).selectExpr("id + 1000 AS id", "* EXCEPT (id)"), path)
+    frame = spark.sql(ALL_TYPES)
+    return frame.union(frame.selectExpr("id + 1000 AS id", "* EXCEPT (id)"))
+
+
 def partitioned(spark: SparkSession, path: str) -> DataFrame:
     """Partition values of several types, odd characters, null."""
     frame = spark.sql("""SELECT id, CONCAT('request ', id) AS message,
@@ -114,7 +124,7 @@ def json_checkpoint(spark: SparkSession, path: str) -> DataFrame:
 
 
 TABLES: tuple[Callable[[SparkSession, str], DataFrame], ...] = (
-    types_compatible, types_lean, partitioned, changed, changed_64, keyed, many_versions,
+    types_compatible, types_lean, sidecar_2, partitioned, changed, changed_64, keyed, many_versions,
     json_checkpoint,
 )  # fmt: skip
 

@@ -10,8 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-FOLDERS = (ROOT / "docs", ROOT / "docs" / "guides")
-PAGES = [ROOT / "README.md", *(page for folder in FOLDERS for page in sorted(folder.glob("*.md")))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -19,7 +18,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.stem)
 def test_the_blocks_of_a_page_run(page: Path, spark: Any, tmp_path: Path, monkeypatch: Any):
     """Paths under /tmp in a page land in the test's own folder; `spark` is the session at hand."""
     monkeypatch.chdir(tmp_path)

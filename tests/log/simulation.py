@@ -69,8 +69,10 @@ class World:
 class SimulatedStore(Store):
     """One writer's view of the world's disk."""
 
+    is_remote = False
+
     def __init__(self, world: World, step: Callable[[], None]) -> None:
-        super().__init__("sim://table", None, ("sim://table", "{}"))
+        super().__init__("sim://table", ("sim://table", "{}"))
         self._world = world
         self._step_aside = step
 

@@ -135,3 +135,12 @@ def test_version_files_are_plain_text_when_compression_is_off(tmp_path):
     text = (tmp_path / "p/_transaction_log/00000000000000000000.json").read_text()
     assert text.startswith('{"commitInfo":')
     assert '"metaData"' in text
+
+
+def test_a_table_decides_about_compression_for_every_writer(tmp_path):
+    log = open_log(open_store(str(tmp_path / "p")))
+    log.create(SCHEMA, configuration={"spark.indextables.transaction.compression.enabled": "false"})
+    append(log, "a")
+    for version in range(2):
+        text = (tmp_path / "p" / names.version_file(version)).read_bytes()
+        assert text.startswith(b'{"commitInfo":')

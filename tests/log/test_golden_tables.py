@@ -11,6 +11,8 @@ import pytest
 
 import indextables
 from indextables.log import open_log
+from indextables.sql.execute import execute
+from indextables.sql.local import LocalContext
 from indextables.storage import open_store
 
 DATA = Path(__file__).parents[1] / "data"
@@ -54,3 +56,17 @@ def test_a_table_takes_more_rows(name, tmp_path):
     more = more.set_column(0, expected.schema.field("id"), ids)
     table = indextables.write(more, str(tmp_path / "t"), mode="append")
     assert same(table.scan(), pa.concat_tables([expected, more]))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_old_splits_merge_with_new_ones(name, tmp_path):
+    path = tmp_path / "t"
+    shutil.copytree(DATA / name / "table", path)
+    expected = pq.read_table(DATA / name / "expected.parquet")
+    ids = pa.array(range(10_000, 10_005), expected.schema.field("id").type)
+    more = expected.slice(0, 5).set_column(0, expected.schema.field("id"), ids)
+    before = open_log(open_store(str(path))).snapshot().num_files
+    indextables.write(more, str(path), mode="append")
+    execute(f"MERGE SPLITS '{path}'", LocalContext())
+    assert open_log(open_store(str(path))).snapshot().num_files <= before
+    assert same(indextables.open(str(path)).scan(), pa.concat_tables([expected, more]))

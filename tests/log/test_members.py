@@ -42,7 +42,12 @@ def test_every_member_of_an_add_survives_the_log_and_a_manifest():
         "deleteOpstamp": 6, "splitTags": ["t"], "numMergeOps": 7, "docMappingJson": "[]",
         "docMappingRef": "r", "uncompressedSizeBytes": 8, "timeRangeStart": "x",
         "timeRangeEnd": "y", "companionSourceFiles": ["f"], "companionDeltaVersion": 9,
-        "companionFastFieldMode": "m", "novel": [1],
+        "companionFastFieldMode": "m",
+        "companionRuns": [
+            {"file": 0, "row": 0, "rows": 2, "fileRows": 3, "size": 77},
+            {"file": 0, "row": 2, "rows": 1, "fileRows": 3, "size": 77, "stamp": "5:e"},
+        ],
+        "novel": [1],
         "deletionVector": {"file": "index/i", "offset": 1, "length": 2, "cardinality": 3},
     }  # fmt: skip
     logged = [m.name for m in members.ADD_MEMBERS if m.logged]

@@ -51,7 +51,7 @@ def test_the_newest_version_before_a_time_is_found(table, offset, version):
 
 
 def test_a_time_before_the_first_version_is_refused_with_the_first(table):
-    with pytest.raises(InvalidError, match="the oldest version left is of 20"):
+    with pytest.raises(InvalidError, match="the oldest available version is from 20"):
         table.log.snapshot(timestamp_ms=table.start - 1)
 
 

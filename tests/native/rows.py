@@ -9,8 +9,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from indextables import _native
+from indextables.engine.source import (
+    Run,
+    SourceFile,
+    SourceSpec,
+    open_source,
+    read_source,
+    source_facts,
+)
 from indextables.engine.split import Split
 from indextables.engine.store import open_store
 from indextables.engine.writer import SplitWriter
@@ -92,6 +101,11 @@ def some_rows(count: int, seed: int = 7, nulls: float = 0.15) -> pa.Table:
     return pa.table(columns, schema=SCHEMA)
 
 
+# `companion` splits index files of the folder `source`; `bare` ones have no fast columns, and in
+# `outside` ones every other column is in the files alone
+LAYOUTS = ["compatible", "lean", "companion", "bare", "outside"]
+
+
 def write_split(
     folder: Path,
     rows: pa.Table,
@@ -101,15 +115,68 @@ def write_split(
     """One split with these rows; returns where it is."""
     store = open_store(str(folder))
     path = f"{uuid.uuid4()}.split"
+    layout = options.get("layout", "compatible")
     named = [field for field in fields if field["name"] in rows.schema.names]
-    writer = SplitWriter(rows.schema, named, options)
-    for batch in rows.to_batches(max_chunksize=1000):
-        writer.write(batch)
-    writer.finish(store, path)
+    if layout in ("compatible", "lean"):
+        writer = SplitWriter(rows.schema, named, options)
+        for batch in rows.to_batches(max_chunksize=1000):
+            writer.write(batch)
+        writer.finish(store, path)
+        return store, path
+    schema, kept = rows.schema, dict.fromkeys(rows.schema.names)
+    if layout == "outside":
+        searched = {field["name"] for field in named}
+        kept = {n: None for at, n in enumerate(kept) if at % 2 or n in searched}
+        schema = pa.schema([schema.field(name) for name in kept])
+    if layout == "bare":
+        known = {field["name"]: field for field in named}
+        named = [{**known.get(name, {"name": name}), "fast": False} for name in kept]
+    writer = SplitWriter(schema, named, {**options, "layout": "companion", "any_value": True})
+    source, runs = open_source(source_spec(folder)), []
+    for file in write_source(folder / "source", rows):
+        facts = source_facts(source, file)
+        runs.append(Run(file.path, 0, facts.rows, file.size, None, facts.footer))
+        for batch in read_source(source, file, schema, batch_rows=1000):
+            writer.write(batch)
+    writer.finish(store, path, runs)
     return store, path
 
 
-def open_rows(folder: Path, rows: pa.Table, **options: Any) -> Split:
+def source_spec(folder: Path) -> SourceSpec:
+    """The files that `write_split` has written to a folder for its companions."""
+    return SourceSpec((str(folder / "source"), ""))
+
+
+def write_source(folder: Path, rows: pa.Table, *, files: int = 3) -> list[SourceFile]:
+    """Parquet files of these rows, with pages and row groups of different sizes."""
+    folder.mkdir(exist_ok=True)
+    step = -(-len(rows) // files)
+    written = []
+    for number, start in enumerate(range(0, len(rows), step)):
+        path = folder / f"{uuid.uuid4()}.parquet"
+        pq.write_table(
+            rows.slice(start, step),
+            path,
+            row_group_size=[100_000, 300, 50][number % 3],
+            data_page_size=[1 << 20, 4096, 512][number % 3],
+            write_page_index=number % 2 == 0,
+            use_dictionary=number != 1,
+            store_decimal_as_integer=number == 2,
+            compression=["snappy", "zstd", "gzip"][number % 3],
+        )
+        written.append(SourceFile(path.name, path.stat().st_size))
+    return written
+
+
+def open_rows(folder: Path, rows: pa.Table, deleted: bytes | None = None, **options: Any) -> Split:
     """The same rows as an open split."""
     store, path = write_split(folder, rows, **options)
-    return Split(store, path, schema=rows.schema)
+    return open_again(folder, store, path, rows.schema, deleted)
+
+
+def open_again(
+    folder: Path, store: _native.Store, path: str, schema: pa.Schema, deleted: bytes | None = None
+) -> Split:
+    """A split of `write_split`, with its source if it has one."""
+    source = open_source(source_spec(folder)) if (folder / "source").is_dir() else None
+    return Split(store, path, None, deleted, schema, source=source)

@@ -14,7 +14,7 @@ from pyroaring import BitMap
 
 from indextables.engine.split import Split
 from indextables.errors import IndexTablesError
-from rows import SCHEMA, some_rows, write_split
+from rows import LAYOUTS, SCHEMA, open_again, some_rows, write_split
 
 ORDERED = [name for name in SCHEMA.names if name not in ("address", "person", "tags", "scores")]
 NUMERIC = ["tiny", "small", "number", "single", "double", "price", "huge"]
@@ -36,13 +36,14 @@ def plain(value: Any) -> Any:
     return value
 
 
-@pytest.fixture(scope="module", params=["compatible", "lean"])
+@pytest.fixture(scope="module", params=LAYOUTS)
 def data(request, tmp_path_factory):
     rows = some_rows(3000)
-    store, path = write_split(tmp_path_factory.mktemp("split"), rows, layout=request.param)
+    folder = tmp_path_factory.mktemp("split")
+    store, path = write_split(folder, rows, layout=request.param)
     gone = BitMap(range(0, 3000, 7))
-    split = Split(store, path, schema=SCHEMA)
-    cut = Split(store, path, deleted=gone.serialize(), schema=SCHEMA)
+    split = open_again(folder, store, path, SCHEMA)
+    cut = open_again(folder, store, path, SCHEMA, gone.serialize())
     return rows.to_pylist(), split, cut, gone
 
 

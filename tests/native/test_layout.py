@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 import indextables
-from indextables.commands.split_footer import read_footer
-from indextables.commands.split_schema import read_columns
+from indextables.engine.split import Split
 from indextables.log import open_log
 from indextables.log.protocol import LEAN_SPLITS
+from indextables.runtime.handles import native_store
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store
@@ -26,9 +26,10 @@ def layouts(path: str) -> list[str]:
     store = open_store(path)
     table = open_log(store).snapshot()
     paths = table.files().column("path").to_pylist()
-    lean = [read_columns(store, read_footer(store, each)).lean for each in paths]
-    assert LEAN_SPLITS in table.protocol.reader_features or not any(lean)
-    return sorted("lean" if each else "compatible" for each in lean)
+    native = native_store(*store.native())
+    found = sorted(Split(native, each).describe()["layout"] for each in paths)
+    assert LEAN_SPLITS in table.protocol.reader_features or "lean" not in found
+    return found
 
 
 def write(path: str, mode: str = "append", layout: str | None = None) -> None:

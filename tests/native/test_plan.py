@@ -20,7 +20,7 @@ from indextables.model.types import Array, Decimal, Field, Struct
 from indextables.plan.columns import describe_columns
 from indextables.plan.fields import remember_fields
 from indextables.plan.filters import plan_filters
-from rows import open_rows
+from rows import LAYOUTS, open_rows
 
 INSIDE = Struct(tuple(f for f in SCHEMA.fields if f.name.startswith("c_")))
 TEXT = [{"name": "c_string", "role": "text"}]
@@ -33,7 +33,7 @@ def batches(draw):
     predicate = draw(predicates(INSIDE))
     names = columns_in(predicate)
     data = draw(st.lists(rows(INSIDE, names), min_size=1, max_size=12))
-    layout = draw(st.sampled_from(["compatible", "lean"]))
+    layout = draw(st.sampled_from(LAYOUTS))
     return predicate, data, layout, True
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from rows import EPOCH, NAMES, open_rows, some_rows
+from rows import EPOCH, LAYOUTS, NAMES, open_rows, some_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ def key(value: Any) -> Any:
     return value
 
 
-@pytest.fixture(scope="module", params=["compatible", "lean"])
+@pytest.fixture(scope="module", params=LAYOUTS)
 def data(request, tmp_path_factory):
     rows = some_rows(1500)
     split = open_rows(tmp_path_factory.mktemp("split"), rows, layout=request.param)

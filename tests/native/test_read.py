@@ -10,7 +10,7 @@ from pyroaring import BitMap
 
 from indextables.engine.split import Split
 from indextables.errors import CorruptError, StorageError
-from rows import SCHEMA, open_rows, some_rows, write_split
+from rows import LAYOUTS, SCHEMA, open_rows, some_rows, write_split
 
 
 def same(left: object, right: object) -> bool:
@@ -25,7 +25,7 @@ def same(left: object, right: object) -> bool:
     return left == right
 
 
-@pytest.mark.parametrize("layout", ["compatible", "lean"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_rows_of_every_type_are_equal_when_read_back(tmp_path, layout):
     rows = some_rows(2500)
     split = open_rows(tmp_path, rows, layout=layout)
@@ -36,7 +36,7 @@ def test_rows_of_every_type_are_equal_when_read_back(tmp_path, layout):
         assert all(same(left, right) for left, right in pairs), name
 
 
-@pytest.mark.parametrize("layout", ["compatible", "lean"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_scattered_rows_are_equal_when_a_query_selects_them(tmp_path, layout):
     rows = some_rows(3000)
     split = open_rows(tmp_path, rows, layout=layout)
@@ -52,7 +52,7 @@ def test_scattered_rows_are_equal_when_a_query_selects_them(tmp_path, layout):
 def test_long_texts_are_whole_when_terms_would_cut_them(tmp_path):
     texts = ["x" * 65_529, "y" * 65_530, "z" * 65_531, "ä" * 40_000, "", "a"]
     rows = pa.table({"name": texts, "message": texts, "address": ["::1"] * 6})
-    for layout in ("compatible", "lean"):
+    for layout in LAYOUTS:
         split = open_rows(tmp_path, rows, layout=layout)
         assert split.table(None, rows.schema)["name"].to_pylist() == texts
         for at, text in enumerate(texts):

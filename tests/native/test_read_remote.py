@@ -182,8 +182,7 @@ def test_a_forked_process_writes_and_merges(data, tmp_path):
         try:
             parts = [write_split(tmp_path / "child", rows)[1] for _ in range(2)]
             store = _native.Store(str(tmp_path / "child"))
-            inputs = json.dumps([{"path": path} for path in parts])
-            merged = json.loads(_native.merge(inputs, store, "merged.split", "{}"))
+            merged, _ = _native.merge([(path, None, None) for path in parts], store, "merged.split")
             code = 0 if merged["num_records"] == 1000 else 2
         finally:
             os._exit(code)

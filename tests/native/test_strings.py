@@ -202,8 +202,8 @@ def test_valid_strings_stay_readable_by_others_beside_broken_ones(tmp_path):
     assert kinds["s"] == kinds["t"] == "text"
     assert all(not name.startswith("_indextables") for name in kinds)
     described = {c["name"]: (c["type"], c["encoding"]) for c in split.describe()["columns"]}
-    assert described["s"] == ("Utf8", "string_bytes")
-    assert described["t"] == ("Utf8", "text")
+    assert described["s"] == ("string", "string_bytes")
+    assert described["t"] == ("string", "text")
 
 
 def test_a_column_that_is_only_searched_reads_as_null(tmp_path):

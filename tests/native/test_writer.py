@@ -294,7 +294,7 @@ def test_types_of_large_and_view_arrays_are_taken_as_their_plain_ones(tmp_path):
 def test_the_sidecar_lists_checksums_of_every_other_file(tmp_path):
     finish(tmp_path, some_rows(10))
     data = (tmp_path / "a.split").read_bytes()
-    begin = data.rindex(b'{"version":1,')
+    begin = data.rindex(b'{"version":2,')
     sidecar = json.JSONDecoder().raw_decode(data[begin:].decode("utf-8", "replace"))[0]
     table = data[data.rindex(b'{"files":') :]
     files = json.JSONDecoder().raw_decode(table.decode("utf-8", "replace"))[0]["files"]

@@ -147,42 +147,6 @@ def test_an_unknown_column_given_by_name_is_named(spark, path):
         spark.sql("SELECT * FROM indexed WHERE indexquery('nope', 'x')").collect()
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "SELECT message indexquery 'timeout' FROM {}",
-        "SELECT CASE WHEN message indexquery 'timeout' THEN 1 END FROM {}",
-        "SELECT host, count(*) FILTER (WHERE message indexquery 'timeout') FROM {} GROUP BY host",
-        "SELECT max(message) AS m FROM {} GROUP BY host HAVING m indexquery 'timeout'",
-        "SELECT id FROM {} WHERE message indexquery 'timeout' OR rand() > 0.5",
-    ],
-)
-@pytest.mark.parametrize("cached", [False, True])
-def test_where_a_search_cannot_stand_the_error_says_so(spark, path, statement, cached):
-    name = "indexed"
-    if cached:
-        spark.table("indexed").where("id < 9").cache().createOrReplaceTempView("kept")
-        name = "kept"
-    try:
-        with pytest.raises(Exception, match="SEARCH_NOT_PUSH") as caught:
-            spark.sql(statement.format(name)).collect()
-    finally:
-        spark.catalog.clearCache()
-    assert "boundreference" not in str(caught.value)
-    assert "timeout" in str(caught.value) or "indexquery" in str(caught.value)
-
-
-def test_a_search_on_cached_rows_says_so(spark, path):
-    kept = spark.table("indexed").cache()
-    try:
-        kept.count()
-        with pytest.raises(Exception, match="cached DataFrame") as caught:
-            kept.where("message indexquery 'timeout'").collect()
-    finally:
-        spark.catalog.clearCache()
-    assert "boundreference" not in str(caught.value)
-
-
 def test_explain_formatted_shows_what_was_pushed(spark, local):
     shown = spark.sql(
         "EXPLAIN FORMATTED SELECT id FROM indexed WHERE message indexquery 'timeout' AND n > 2"

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.processes import below
 
 from indextables.errors import from_text
 from indextables.runtime.host_files import host_folder, write_json
@@ -154,6 +155,25 @@ def test_an_idle_planner_may_die_unnoticed(spark, tables, planner):
     os.kill(planner("ping").json().get("pid").asInt(), signal.SIGKILL)
     assert rows(spark, f"CHECKPOINT INDEXTABLES '{tables[0]}'")[0].status == "SUCCESS"
     assert spark.read.format("indextables").load(tables[0]).count() == 15
+
+
+def test_a_killed_daemon_and_its_workers_are_replaced_within_the_statement(spark, tables, planner):
+    """The planner's daemon; tasks have one of their own."""
+
+    def kill_all():
+        worker = planner("ping").json().get("pid").asInt()
+        (daemon,) = {p.parent for p in below(os.getpid()) if p.pid == worker}
+        for pid in (daemon, *(process.pid for process in below(daemon))):
+            os.kill(pid, signal.SIGKILL)
+
+    kill_all()
+    assert spark.read.format("indextables").load(tables[0]).count() == 10
+    kill_all()
+    rows(spark, f"DELETE FROM indextables.`{tables[0]}` WHERE id = 3")
+    kill_all()
+    assert rows(spark, f"CHECKPOINT INDEXTABLES '{tables[0]}'")[0].status == "SUCCESS"
+    kill_all()
+    assert spark.read.format("indextables").load(tables[0]).count() == 9
 
 
 def test_a_merge_after_a_write_runs_on_the_executors(spark, tmp_path):

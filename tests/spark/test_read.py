@@ -261,22 +261,9 @@ def test_explain_shows_tasks_when_the_planner_does_not_answer(spark, both, path)
     assert "columns: [id]" in text
 
 
-@pytest.mark.parametrize(
-    ("sql", "error", "words"),
-    [
-        ("SELECT * FROM ours WHERE message indexquery 'a AND ('", "QuerySyntaxError", "position"),
-        ("SELECT message indexquery 'a' FROM ours", "UnsupportedError", "WHERE"),
-        (
-            "SELECT * FROM ours WHERE message indexquery 'a' OR reverse(host) = 'x'",
-            "UnsupportedError",
-            "OR|evaluate",
-        ),
-        ("SELECT * FROM theirs WHERE message indexquery 'a'", "UnsupportedError", "IndexTables"),
-    ],
-)
-def test_search_that_no_index_can_answer_fails_before_any_task(spark, both, sql, error, words):
-    with pytest.raises(getattr(errors, error), match=words), as_ours():
-        spark.sql(sql).collect()
+def test_a_wrong_query_fails_before_any_task(spark, both):
+    with pytest.raises(errors.QuerySyntaxError, match="position"), as_ours():
+        spark.sql("SELECT * FROM ours WHERE message indexquery 'a AND ('").collect()
 
 
 def test_path_without_a_table_is_said_in_one_line(spark, tmp_path):

@@ -50,7 +50,7 @@ def test_members_of_structs_are_named_in_search_texts(spark, numbers):
 
 
 def test_a_colon_in_a_word_is_explained(spark, numbers):
-    with pytest.raises(AnalysisException, match="quote a word that has a colon"):
+    with pytest.raises(AnalysisException, match="quote a term that contains a colon"):
         spark.sql("SELECT * FROM numbers WHERE message indexquery '10.251.73.220:8080'").collect()
     quoted = "SELECT * FROM numbers WHERE message indexquery '\"10.251.73.220:8080\"'"
     assert spark.sql(quoted).collect() == []

@@ -58,7 +58,7 @@ def test_missing_jar_is_said(monkeypatch, tmp_path):
 
 def test_running_session_without_the_jar_is_said(spark, monkeypatch):
     monkeypatch.setattr(session, "JAR", session.JAR.with_name("renamed.jar"))
-    with pytest.raises(errors.InvalidError, match="runs already"):
+    with pytest.raises(errors.InvalidError, match="already running"):
         indextables.configure(SparkSession.builder)
 
 

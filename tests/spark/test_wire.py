@@ -59,12 +59,12 @@ def test_session_settings_travel_with_every_call(spark, planner):
 def test_error_is_one_line(spark):
     with pytest.raises(AnalysisException) as caught:
         spark.read.format("indextables").load()
-    assert str(caught.value).startswith("[PATH_MISSING] no path is given; hint: ")
+    assert str(caught.value).startswith("[PATH_MISSING] no path was given; hint: ")
     assert "\n" not in str(caught.value)
 
 
 def test_error_becomes_our_class_when_asked(spark):
-    with pytest.raises(errors.InvalidError, match="no path is given"), as_ours():
+    with pytest.raises(errors.InvalidError, match="no path was given"), as_ours():
         spark.read.format("indextables").load()
 
 

@@ -1,4 +1,4 @@
-"""Stores to test against: the same tests run on a folder, in memory, on MinIO and on Azurite."""
+"""Stores to test against: a folder, memory, MinIO, Azurite and HDFS get the same tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.stores import signing
+from tests.stores import hadoop, signing
 from tests.stores.proxy import Proxy
 from tests.stores.servers import (
     AZURE_ACCOUNT,
@@ -105,7 +105,20 @@ def azure(azurite_server) -> Place:
     return Place("azure", root, options, azurite_server)
 
 
-@pytest.fixture(params=["local", "memory", "s3", "azure"])
+@pytest.fixture(scope="session")
+def hadoop_cluster(tmp_path_factory):
+    if not hadoop.MINICLUSTER.is_file():
+        pytest.skip(f"no {hadoop.MINICLUSTER}: run `make servers`")
+    with hadoop.start(tmp_path_factory.mktemp("hdfs")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def hdfs(hadoop_cluster) -> Place:
+    return Place("hdfs", f"hdfs://{hadoop.SERVICE}/tables", hadoop_cluster.keys)
+
+
+@pytest.fixture(params=["local", "memory", "s3", "azure", "hdfs"])
 def place(request, tmp_path) -> Place:
     if request.param == "local":
         return Place("local", str(tmp_path), {})

@@ -15,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 PASS, SLOW_DOWN, CUT_BEFORE, CUT_AFTER, DENY = "pass", "slow", "cut before", "cut after", "deny"
 # keep the request until `deliver`, and answer nobody; do the work twice and give the second answer
 HOLD, TWICE = "hold", "twice"
+# take the request, keep the connection and say nothing
+SILENT = "silent"
 _ERROR = b"<?xml version='1.0'?><Error><Code>%s</Code><Message>planted</Message></Error>"
 
 
@@ -34,6 +36,7 @@ class Proxy:
         self.delay_seconds = 0.0
         self.at_once = self.most_at_once = 0
         self.held: list[Callable[[], object]] = []
+        self.waiting, self.closed = threading.Event(), threading.Event()
         self._lock = threading.Lock()
         self.port = port
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -43,6 +46,7 @@ class Proxy:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def close(self) -> None:
+        self.closed.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -83,6 +87,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def serve(self, proxy, action, body):
         time.sleep(proxy.delay_seconds)
+        if action == SILENT:
+            proxy.waiting.set()
+            proxy.closed.wait()
+            action = CUT_BEFORE
         if action in (SLOW_DOWN, DENY):
             status, code = (503, b"SlowDown") if action == SLOW_DOWN else (403, b"AccessDenied")
             self.answer(status, [], _ERROR % code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 import socket
@@ -11,11 +12,36 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.stores.proxy import PASS, SILENT
+from tests.stores.tables import make_table
 
 from indextables.config.settings import resolve
 from indextables.errors import StorageError
 from indextables.storage import open_store
 
+_numbers = itertools.count()
+PATIENT = {"cloud.readTimeout": "600000", "cloud.retryTimeout": "600000"}
+READ = """
+import json, sys
+import indextables
+options = json.loads(sys.argv[2])
+table = indextables.open(sys.argv[1], options=options)
+print("started", flush=True)
+try:
+    {}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+WRITE = """
+import json, sys
+import pyarrow as pa
+import indextables
+print("started", flush=True)
+try:
+    indextables.write(pa.table({"id": [1]}), sys.argv[1], options=json.loads(sys.argv[2]))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
 OPEN = """
 import json, sys
 import indextables
@@ -52,11 +78,10 @@ def options(endpoint: str, **more: str) -> dict[str, str]:
     return given | {"s3.endpoint": endpoint} | {f"cloud.{k}": v for k, v in more.items()}
 
 
-def test_an_interrupt_is_heard_while_a_store_keeps_silent(silent):
-    endpoint, asked = silent
-    given = options(endpoint, readTimeout="600000", retryTimeout="600000")
+def interrupt(asked: threading.Event, code: str, *arguments: str) -> None:
+    """Interrupt a program when it waits for a store; it says so and ends long before a timeout."""
     child = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", OPEN, json.dumps(given)],
+        [sys.executable, "-W", "ignore", "-c", code, *arguments],
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
@@ -69,6 +94,37 @@ def test_an_interrupt_is_heard_while_a_store_keeps_silent(silent):
     finally:
         child.kill()
         child.wait()
+
+
+def test_an_interrupt_is_heard_while_a_store_keeps_silent(silent):
+    endpoint, asked = silent
+    given = options(endpoint, readTimeout="600000", retryTimeout="600000")
+    interrupt(asked, OPEN, json.dumps(given))
+
+
+@pytest.mark.parametrize("splits", [1, 3])
+@pytest.mark.parametrize(
+    "read",
+    [
+        'table.scan(["message"], "id > 7")',
+        "table.count(\"level = 'warn'\")",
+        'table.aggregate(["count(*)", "max(id)"], by=["level"])',
+        'table.search("user7 request", ["id"], limit=10_000)',
+    ],
+)
+def test_an_interrupt_is_heard_while_splits_are_read(s3, proxy, splits, read):
+    url = f"{s3.root}/hanging-{next(_numbers)}"
+    make_table(url, s3.settings, splits=splits, each=5_000)
+    proxy.rule = lambda request: SILENT if ".split" in request.path else PASS
+    given = s3.options | PATIENT | {"s3.endpoint": proxy.endpoint, "cache.disk.enabled": "false"}
+    interrupt(proxy.waiting, READ.format(read), url, json.dumps(given))
+
+
+def test_an_interrupt_is_heard_while_a_split_is_written(s3, proxy):
+    url = f"{s3.root}/hanging-{next(_numbers)}"
+    proxy.rule = lambda request: SILENT if ".split" in request.path else PASS
+    given = s3.options | PATIENT | {"s3.endpoint": proxy.endpoint}
+    interrupt(proxy.waiting, WRITE, url, json.dumps(given))
 
 
 def test_the_error_names_the_limits_when_a_store_keeps_silent(silent):

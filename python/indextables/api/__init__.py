@@ -1,1 +1,1 @@
-"""What users import: tables through Spark, and tables in plain Python."""
+"""The public API: tables through Spark, and tables in plain Python."""

@@ -1,34 +1,40 @@
-"""A table opened from plain Python, without Spark: look into it, search it, take rows as Arrow.
+"""Tables in plain Python, without Spark: inspect, search and read rows as Arrow.
 
-For notebooks, small services and tools. What comes out is Arrow: `.to_pandas()` or
-`polars.from_arrow(...)` take it from there.
+For notebooks, small services and tools. Results are Arrow tables, which `.to_pandas()` and
+`polars.from_arrow(...)` convert.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
 
+from indextables.api.ask import open_table, plan_exactly, predicates_of
+from indextables.api.notebook import Explanation, History, explain, show_searches
+from indextables.api.page import Page
 from indextables.commands.after_write import maintain_after_write
 from indextables.config.option import PREFIX
 from indextables.config.settings import resolve
 from indextables.errors import error
 from indextables.expr.aggregation import Aggregation, Function, SortKey
-from indextables.expr.predicate import ALL_FIELDS, Column, Expr, Predicate, Search
-from indextables.log import Snapshot, open_log
-from indextables.log.history import parse_timestamp
+from indextables.expr.predicate import Column, Expr
+from indextables.log import open_log
+from indextables.plan.columns import ColumnInfo
 from indextables.plan.topk import engine_key
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
 from indextables.read.changes import changes_between, plan_changes, read_changes
+from indextables.read.explain_score import EXPLAINED, explain_scores
 from indextables.read.request import ScanRequest
 from indextables.read.rows import put_in_order
-from indextables.read.scan import Scan, plan_scan, run_scan
+from indextables.read.scan import count_scan, run_scan
 from indextables.read.spec import PSEUDO, SCORE, SNIPPET
 from indextables.read.table import OpenTable
 from indextables.save.table import run_write_table
+from indextables.show.notebook import facts_line, table_card
 from indextables.sql.local import LocalContext
 from indextables.sql.select import parse_function, parse_key, parse_sort_key
 from indextables.sql.where import parse_where
@@ -38,24 +44,30 @@ MODES = ("append", "overwrite", "errorifexists", "ignore")
 
 
 class Table:
-    """A table at one version. Nothing in it changes; open it again to see newer commits."""
+    """A table at one version. It is immutable; open the table again to see newer commits."""
 
-    def __init__(
-        self, path: str, version: int | None, timestamp: str | None, options: Mapping[str, str]
-    ) -> None:
-        given = resolve(options)
-        self._log = open_log(open_store(find_location(path, given), given), given)
-        moment = None if timestamp is None else parse_timestamp(timestamp)
-        self._snapshot: Snapshot = self._log.snapshot(version, moment)
-        settings = resolve(options, table=self._snapshot.metadata.configuration)
-        self._table = OpenTable(self._log, self._snapshot, settings)
+    def __init__(self, opened: OpenTable, options: Mapping[str, str] | None = None) -> None:
+        self._table, self._options = opened, dict(options or {})
+        self._log, self._snapshot = opened.log, opened.snapshot
 
     def __repr__(self) -> str:
         return f"Table({self.path!r}, version={self.version})"
 
+    def _repr_html_(self) -> str:
+        columns = [
+            (info.name, str(self.schema.field(info.name).type), _index_of(info))
+            for info in self._table.columns.infos
+        ]
+        facts = facts_line(self.version, self.num_rows, self.num_files, self.size_bytes)
+        return table_card(self.path, facts, columns)
+
+    def ui(self) -> Page:
+        """Open the page of this table in the background; the result holds its link."""
+        return Page([self.path], self._options)
+
     @property
     def path(self) -> str:
-        """Where the table lies."""
+        """Location of the table."""
         return self._log.store.url
 
     @property
@@ -75,57 +87,83 @@ class Table:
 
     @property
     def properties(self) -> dict[str, str]:
-        """What the table remembers: indexing choices and table properties."""
+        """Table properties, including the indexing options."""
         return dict(self._snapshot.metadata.configuration)
 
     @property
     def num_files(self) -> int:
-        """How many splits are live."""
+        """Number of live splits."""
         return self._snapshot.num_files
 
     @property
     def num_rows(self) -> int | None:
-        """How many rows there are; None when a split of another writer does not say."""
+        """Number of rows; None if a split of another writer does not record it."""
         return self._snapshot.num_records
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all live splits."""
+        """Total size of the live splits in bytes."""
         return self._snapshot.size_bytes
 
     def files(self) -> pa.Table:
         """The live splits: path, partition values, size, rows, bounds of columns."""
         return self._snapshot.files()
 
-    def history(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """What happened to the table, newest first."""
-        return [asdict(entry) for entry in self._log.history(limit)]
+    def history(self, limit: int | None = None) -> History:
+        """Return the commits of the table, newest first."""
+        return History(asdict(entry) for entry in self._log.history(limit))
 
     def search(
         self,
         query: str,
         columns: Sequence[str] | None = None,
-        limit: int = 10,
+        limit: int | None = 10,
         where: str | None = None,
         *,
+        order_by: Sequence[str] = (),
         score: bool = False,
         snippet: bool = False,
     ) -> pa.Table:
-        """The best rows for a search text, best first; all columns or some.
+        """Return the best matches for a query, best first, with all or some columns.
 
-        The text is searched in all text columns unless it names columns itself
-        (`message:timeout`). `where` narrows further, such as `level = 'ERROR'`. With `score` and
-        `snippet` each row says in `_score` how well it matches, in `_snippet` where.
+        The query searches all text columns unless it names columns itself (`message:timeout`).
+        `where` adds a predicate, such as `level = 'ERROR'`. With `score`, the column `_score` has
+        the score of each row; with `snippet`, the column `_snippet` shows the matching part. Rows
+        of equal scores come by split path and row number; `order_by` states another order, such
+        as `["_score DESC", "id"]`.
         """
         more = [name for name, asked in ((SCORE, score), (SNIPPET, snippet)) if asked]
-        request = ScanRequest(
-            output=self._wanted([*(columns or self.schema.names), *more]),
-            predicates=(Search("any", ALL_FIELDS, query), *self._where(where)),
-            order=(SortKey(Column((SCORE,)), ascending=False, nulls_first=False),),
+        names = [*(columns or self.schema.names), *more]
+        return run_scan(plan_exactly(self._table, self._best(query, names, where, limit, order_by)))
+
+    def explain_score(
+        self, query: str, where: str | None = None, limit: int = 10
+    ) -> list[dict[str, Any]]:
+        """Say where the scores of the best rows for a search text come from.
+
+        `where` chooses rows, such as `id = 7`. Each row comes with its `score` and an
+        `explanation`: the parts of the query, each with the points it gives (None: it does not
+        match) and, for words and phrases, the numbers they are computed from.
+        """
+        names = [*self.schema.names, *EXPLAINED]
+        return explain_scores(plan_exactly(self._table, self._best(query, names, where, limit)))
+
+    def _best(
+        self,
+        query: str,
+        names: Sequence[str],
+        where: str | None,
+        limit: int | None,
+        order_by: Sequence[str] = (),
+    ) -> ScanRequest:
+        best_first = (SortKey(Column((SCORE,)), ascending=False, nulls_first=False),)
+        return ScanRequest(
+            output=self._wanted(names),
+            predicates=predicates_of(self._table, where, query),
+            order=self._order(order_by) or best_first,
             limit=limit,
             here=True,
         )
-        return run_scan(self._plan(request))
 
     def scan(
         self,
@@ -133,32 +171,54 @@ class Table:
         where: str | None = None,
         limit: int | None = None,
         *,
+        query: str | None = None,
         order_by: Sequence[str] = (),
         offset: int = 0,
     ) -> pa.Table:
-        """Rows, all or those a condition holds for.
+        """Return all rows, or those that match a predicate and a query.
 
-        `order_by` are columns with a direction, such as `ts DESC`; with a `limit` the index finds
-        the first rows. `offset` skips rows of the result.
+        `order_by` lists columns with a direction, such as `ts DESC` or `_score DESC`; with a
+        `limit` the index finds the first rows. `offset` skips rows of the result.
         """
         request = ScanRequest(
             output=self._wanted(columns or self.schema.names),
-            predicates=self._where(where),
+            predicates=predicates_of(self._table, where, query),
             order=self._order(order_by),
             limit=None if limit is None else limit + offset,
             offset=offset,
             here=True,
         )
-        return run_scan(self._plan(request))
+        return run_scan(plan_exactly(self._table, request))
+
+    def explain(
+        self,
+        where: str | None = None,
+        query: str | None = None,
+        *,
+        order_by: Sequence[str] = (),
+        limit: int | None = None,
+    ) -> Explanation:
+        """Say how `scan` would read these rows, without reading them."""
+        request = ScanRequest(
+            output=self._wanted(self.schema.names),
+            predicates=predicates_of(self._table, where, query),
+            order=self._order(order_by),
+            limit=limit,
+            here=True,
+        )
+        planned = plan_exactly(self._table, request)
+        trees = {json.dumps(each, ensure_ascii=False) for each in planned.plan.queries}
+        order = "none" if not order_by else "found by the index" if planned.plan.order else "sorted"
+        return explain(planned.metrics, "; ".join(sorted(trees)), order)
 
     def count(self, where: str | None = None, query: str | None = None) -> int:
-        """How many rows there are, or how many a condition and a search text find.
+        """Count all rows, or those that match a predicate and a query.
 
-        What the transaction log knows is not read from splits: all rows, and conditions on
-        partition columns.
+        The transaction log answers counts of all rows and predicates on partition columns; no
+        split is read for them.
         """
-        counted = self._aggregate((), (Function("COUNT_STAR"),), where, query)
-        return int(counted.column(0)[0].as_py())
+        request = ScanRequest(predicates=predicates_of(self._table, where, query), here=True)
+        return count_scan(plan_exactly(self._table, request))
 
     def aggregate(
         self,
@@ -170,14 +230,14 @@ class Table:
         order_by: Sequence[str] = (),
         limit: int | None = None,
     ) -> pa.Table:
-        """Aggregate rows, all or those a condition and a search text find.
+        """Aggregate all rows, or those that match a predicate and a query.
 
         `functions` are `count(*)`, `count(x)`, `count(distinct x)`, `sum(x)`, `avg(x)`, `min(x)`
         and `max(x)`; `by` are the group keys: columns, `indextables_histogram(x, 10)`,
         `indextables_date_histogram(ts, '1h')`, `indextables_range(x, 'low', NULL, 5, 'high', 5,
         NULL)`, `date_trunc('day', ts)`. Columns of the result are named as written, or by the keys
-        of a mapping. Sums and averages are exact as in Spark: a sum of whole numbers that overflows
-        is an error. `order_by` and `limit` are about the groups.
+        of a mapping. Sums and averages are exact as in Spark: a sum of integers that overflows
+        is an error. `order_by` and `limit` apply to the groups.
         """
         schema = self._snapshot.schema
         keys, wanted = _named(by), _named(functions)
@@ -192,10 +252,10 @@ class Table:
         return found if limit is None else found.slice(0, limit)
 
     def changes(self, first: int, last: int | None = None) -> pa.Table:
-        """The rows that came and went from one version to another, both included.
+        """Return the rows that changed from one version to another, inclusive.
 
-        `_change_type` is insert, delete, update_preimage or update_postimage. Without `last`, up to
-        the version that was opened.
+        `_change_type` is insert, delete, update_preimage or update_postimage. `last` defaults to
+        the opened version.
         """
         end = self.version if last is None else min(last, self.version)
         rows = list(changes_between(self._log, first, end))
@@ -212,25 +272,15 @@ class Table:
         where: str | None,
         query: str | None,
     ) -> pa.Table:
-        searches = () if query is None else (Search("any", ALL_FIELDS, query),)
         request = ScanRequest(
-            predicates=(*searches, *self._where(where)),
+            predicates=predicates_of(self._table, where, query),
             aggregation=Aggregation(keys, functions),
             here=True,
         )
-        planned = self._plan(request)
+        planned = plan_exactly(self._table, request)
         if planned.complete is None:
             raise error("AGGREGATE_UNSUPPORTED")
         return run_scan(planned)
-
-    def _plan(self, request: ScanRequest) -> Scan:
-        found = plan_scan(self._table, request)
-        if not found.plan.filters.exact:
-            raise error("CONDITION_NOT_EXACT")
-        return found
-
-    def _where(self, where: str | None) -> tuple[Predicate, ...]:
-        return (parse_where(where, self._snapshot.schema),) if where else ()
 
     def _order(self, order_by: Sequence[str]) -> tuple[SortKey, ...]:
         names = [*self._snapshot.schema.names, *PSEUDO]
@@ -245,6 +295,12 @@ class Table:
             )
         types = {**PSEUDO, **{field.name: field.type for field in schema}}
         return pa.schema([pa.field(name, types[name]) for name in dict.fromkeys(names)])
+
+
+def _index_of(info: ColumnInfo) -> str:
+    if info.partition:
+        return "partition"
+    return info.tokenizer if info.role == "text" else "" if not info.indexed else info.role
 
 
 def _named(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
@@ -264,12 +320,13 @@ def open(  # noqa: A001 (indextables.open reads well, and hides nothing outside 
     timestamp: str | None = None,
     options: Mapping[str, str] | None = None,
 ) -> Table:
-    """Open a table without Spark, at its newest version or an older one.
+    """Open a table without Spark, at its latest version or an older one.
 
-    `timestamp` is ISO text or epoch seconds or milliseconds; `options` are configuration keys, such
-    as credentials.
+    `timestamp` is an ISO string, or epoch seconds or milliseconds; `options` are configuration
+    keys, such as credentials.
     """
-    return Table(path, version, timestamp, options or {})
+    show_searches()
+    return Table(open_table(path, options or {}, version, timestamp), options)
 
 
 def write(
@@ -279,10 +336,10 @@ def write(
     partition_by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
 ) -> Table:
-    """Write an Arrow table without Spark, as one commit; the table is made when there is none.
+    """Write an Arrow table without Spark, as one commit; create the table if needed.
 
     `mode` is append, overwrite, errorifexists or ignore; `options` are those of Spark's writer,
-    such as `indexing.typemap.message` or `replaceWhere`. The table as it is afterwards is returned.
+    such as `indexing.typemap.message` or `replaceWhere`. Returns the table after the commit.
     """
     if mode not in MODES:
         raise error("SAVE_MODE", mode=mode, allowed=", ".join(MODES))

@@ -1,7 +1,6 @@
-"""`IndexTable`: a table in the hands of a Python program with a Spark session.
+"""`IndexTable`: a table in a Python program with a Spark session.
 
-Every method says what the SQL command of the same name says, and runs it, so that there is one way
-to do a thing and one place where it is described (docs/sql.md).
+Every method runs the SQL command of the same name, which docs/sql.md describes.
 """
 
 from __future__ import annotations
@@ -9,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from indextables.api.local import open as open_local
+from indextables.api.page import Page, is_setting
+from indextables.commands.build_companion import BuildCompanion
 from indextables.commands.checkpoint import Checkpoint
 from indextables.commands.describe_detail import DescribeDetail
 from indextables.commands.describe_history import DescribeHistory
@@ -17,9 +19,11 @@ from indextables.commands.merge_splits import MergeSplits
 from indextables.commands.purge import Purge
 from indextables.commands.restore import Restore
 from indextables.commands.target import Target
+from indextables.config.option import PREFIX
 from indextables.config.settings import resolve
 from indextables.errors import TableExistsError, TableNotFoundError, error
 from indextables.log import open_log
+from indextables.show.notebook import MOST_ROWS, facts_line, hits_table, table_card
 from indextables.spark.failures import as_ours
 from indextables.spark.functions import indexqueryall
 from indextables.spark.merge_builder import (
@@ -57,16 +61,33 @@ class IndexTable:
     def __repr__(self) -> str:
         return f"IndexTable({self.name or self.path!r})"
 
+    def _repr_html_(self) -> str:
+        detail = self.detail().collect()[0]
+        facts = facts_line(
+            detail["version"], detail["num_records"], detail["num_files"], detail["size_in_bytes"]
+        )
+        columns = [(f.name, f.dataType.simpleString(), "") for f in self.toDF().schema.fields]
+        return table_card(self.name or self.path, facts, columns)
+
+    def ui(self) -> Page:
+        """Open the page of this table in the background; the result holds its link.
+
+        It runs where this program runs, with the configuration of the session.
+        """
+        given = self._spark.conf.getAll
+        session = given() if callable(given) else given
+        return Page([self.path], {k: v for k, v in session.items() if is_setting(k)})
+
     @classmethod
     def forPath(cls, spark: SparkSession, path: str) -> IndexTable:  # noqa: N802
-        """The table in a folder."""
+        """Return the table at a path."""
         if not cls.isIndexTable(spark, path):
             raise error("TABLE_NOT_FOUND", path=path)
         return cls(spark, path)
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> IndexTable:  # noqa: N802
-        """The table of this name in the catalog."""
+        """Return the table with this name in the catalog."""
         rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
         facts = {row["col_name"]: row["data_type"] for row in rows}
         location = facts.get("Location")
@@ -76,7 +97,7 @@ class IndexTable:
 
     @classmethod
     def isIndexTable(cls, spark: SparkSession, path: str) -> bool:  # noqa: N802
-        """Whether there is a table in this folder, as the session sees it."""
+        """Whether there is a table at this path, with the session's credentials."""
         try:
             with as_ours():
                 spark.sql(render(DescribeHistory(Target(path=path), 1))).collect()
@@ -93,20 +114,20 @@ class IndexTable:
         partition_by: Sequence[str] = (),
         **options: str,
     ) -> IndexTable:
-        """An empty table; `options` are the writer's, such as `indexing.typemap.message`."""
+        """Create an empty table; `options` are the writer's, such as `indexing.typemap.message`."""
         if cls.isIndexTable(spark, path):
-            raise TableExistsError("TABLE_EXISTS", f"a table exists already at `{path}`")
+            raise TableExistsError("TABLE_EXISTS", f"a table already exists at `{path}`")
         empty = spark.createDataFrame([], schema)
         writer = empty.write.format(FORMAT).options(**options)
         writer.partitionBy(*partition_by).save(path)
         return cls(spark, path)
 
     def alias(self, name: str) -> IndexTable:
-        """The same table, under this name in the conditions of `merge`, `delete` and `update`."""
+        """Return the table with an alias for the conditions of `merge`, `delete` and `update`."""
         return IndexTable(self._spark, self.path, self.name, name)
 
     def toDF(self, version: int | None = None) -> DataFrame:  # noqa: N802
-        """The rows, now or at a version."""
+        """Return the rows, of the latest or an older version."""
         reader = self._spark.read.format(FORMAT)
         if version is not None:
             reader = reader.option("versionAsOf", str(version))
@@ -118,9 +139,10 @@ class IndexTable:
         starting: int | str,
         ending: int | str | None = None,
     ) -> DataFrame:
-        """The rows that came and went from version to version, both ends included.
+        """Return the rows that changed from version to version, inclusive.
 
-        `starting` and `ending` are versions (numbers) or times (text); without an end, up to now.
+        `starting` and `ending` are versions (numbers) or timestamps (strings); `ending` defaults to
+        the latest version.
         """
         reader = self._spark.read.format(FORMAT).option("readChangeFeed", "true")
         for name, value in (("starting", starting), ("ending", ending)):
@@ -132,25 +154,40 @@ class IndexTable:
     def search(
         self, query: str, columns: Sequence[str] | None = None, limit: int = 10
     ) -> DataFrame:
-        """The best rows for a search text, best first, with `_score` and `_snippet`."""
+        """Return the best matches for a query, best first, with `_score` and `_snippet`."""
         found = self.toDF().where(indexqueryall(query))
         shown = list(columns or found.columns)
         ranked = found.select(*shown, "_score", "_snippet")
-        return ranked.orderBy("_score", ascending=False).limit(limit)
+        best = ranked.orderBy("_score", ascending=False).limit(limit)
+        # notebooks ask the object itself; the rows are read when they do
+        best._repr_html_ = lambda: hits_table(  # type: ignore[method-assign]
+            [row.asDict() for row in best.limit(MOST_ROWS).collect()]
+        )
+        return best
+
+    def explain_score(
+        self, query: str, where: str | None = None, limit: int = 10
+    ) -> list[dict[str, Any]]:
+        """Say where the scores of the best rows for a search text come from.
+
+        The driver reads the rows itself; see `indextables.api.local.Table.explain_score`.
+        """
+        options = {k: v for k, v in self._spark.conf.getAll.items() if k.startswith(PREFIX)}
+        return open_local(self.path, options=options).explain_score(query, where, limit)
 
     def delete(self, condition: str | None = None) -> None:
-        """Delete rows by a condition in SQL, search predicates included; all rows without one."""
+        """Delete the rows that match an SQL condition, which may include searches, or all rows."""
         self._spark.sql(delete_text(named(self._sql_name, self._alias), condition))
 
     def update(self, condition: str | None = None, set: Mapping[str, str] | None = None) -> None:  # noqa: A002
-        """Change rows; `set` is SQL text by column."""
+        """Update rows; `set` maps columns to SQL expressions."""
         table = named(self._sql_name, self._alias)
         self._spark.sql(update_text(table, condition, set or {}))
 
     def merge(self, source: DataFrame, condition: str) -> MergeBuilder:
-        """Begin a MERGE INTO; the condition names both sides by their aliases.
+        """Start a MERGE INTO; the condition refers to both sides by their aliases.
 
-        Without an alias they are called `target` and `source`.
+        The default aliases are `target` and `source`.
         """
         target = self._alias or TARGET
         return MergeBuilder(self._spark, self._sql_name, source, condition, target=target)
@@ -161,12 +198,35 @@ class IndexTable:
         return self.name or f"{FORMAT}.`{path}`"
 
     def history(self, limit: int | None = None) -> DataFrame:
-        """What happened to the table, newest first."""
+        """Return the commits of the table, newest first."""
         return self._command(DescribeHistory(self._target, limit))
 
     def detail(self) -> DataFrame:
-        """One row of facts: version, files, rows, bytes, partitions, properties."""
+        """Return version, splits, rows, bytes, partitions and properties, in one row."""
         return self._command(DescribeDetail(self._target))
+
+    @classmethod
+    def buildCompanion(  # noqa: N802
+        cls,
+        spark: SparkSession,
+        path: str,
+        source: str,
+        source_format: str = "delta",
+        *,
+        indexing_modes: Mapping[str, str] | None = None,
+        where: str | None = None,
+        dry_run: bool = False,
+    ) -> DataFrame:
+        """Index a Delta, Iceberg or Parquet table where it is, or bring its index up to date."""
+        command = BuildCompanion(
+            source_format=source_format.upper(),
+            source=source,
+            destination=path,
+            indexing_modes=tuple((indexing_modes or {}).items()),
+            where=where,
+            dry_run=dry_run,
+        )
+        return spark.sql(render(command))
 
     def mergeSplits(self, where: str | None = None, target_size: str | None = None) -> DataFrame:  # noqa: N802
         """Merge small splits into larger ones."""
@@ -174,24 +234,24 @@ class IndexTable:
         return self._command(MergeSplits(self._target, where, size))
 
     def purge(self, older_than_hours: int = 168, *, dry_run: bool = False) -> DataFrame:
-        """Delete files no retained version needs."""
+        """Delete files that no retained version refers to."""
         span = Span(older_than_hours, "HOURS")
         return self._command(Purge(self._target, span, dry_run=dry_run))
 
     def checkpoint(self) -> DataFrame:
-        """Write the state of the table anew, compact."""
+        """Write a compact checkpoint of the table."""
         return self._command(Checkpoint(self._target))
 
     def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802
-        """Make a new version that equals an old one."""
+        """Restore an older version, as a new commit."""
         return self._command(Restore(self._target, version))
 
     def restoreToTimestamp(self, timestamp: str) -> DataFrame:  # noqa: N802
-        """Make a new version that equals the table at a time."""
+        """Restore the version at a timestamp, as a new commit."""
         return self._command(Restore(self._target, timestamp=timestamp))
 
     def files(self) -> Any:
-        """The live splits as an Arrow table."""
+        """Return the live splits as an Arrow table."""
         settings = resolve(session=self._spark.conf.getAll)
         store = open_store(find_location(self.path, settings), settings)
         return open_log(store, settings).snapshot().files()

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from indextables import __version__
-from indextables.cli import doctor, maintenance, statements, tables
+from indextables.cli import companion, doctor, maintenance, search, statements, tables, ui
 
 app = typer.Typer(
     name="indextables",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     help="Full-text search tables for PySpark.",
 )
@@ -42,7 +42,8 @@ def demo() -> None:
 
 
 for command in (
-    tables.search,
+    search.search,
+    ui.ui,
     statements.sql,
     tables.history,
     tables.detail,
@@ -55,3 +56,4 @@ for command in (
     demo,
 ):
     app.command()(command)
+app.add_typer(companion.companion, name="companion")

@@ -1,4 +1,4 @@
-"""`indextables doctor`: does everything that is needed work here?"""
+"""`indextables doctor`: check that everything needed works here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from indextables.errors import IndexTablesError, error
 
 _OLDEST_JAVA = 17
 _JAVA_VERSION = re.compile(r'version "(\d+)')
-_LIBRARIES = ("pyarrow", "obstore", "pyroaring", "numpy")
+_LIBRARIES = ("pyarrow", "pyroaring", "numpy")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def doctor(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Check Java, Spark, the jar and versions, and make a round trip."""
+    """Check versions, Java, Spark and the jar, and do a round trip."""
     findings = []
     for name, run in _checks(with_spark=with_spark):
         with waiting(f"checking {name}"):

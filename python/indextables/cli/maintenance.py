@@ -1,4 +1,4 @@
-"""Commands that keep a table in shape; none needs Spark."""
+"""Maintenance commands; none needs Spark."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def merge(
     target_size: Annotated[
         str | None, typer.Option(help="Size of merged splits, such as 500M or 2G.")
     ] = None,
-    max_dest_splits: Annotated[int | None, typer.Option(help="How many merges at most.")] = None,
+    max_dest_splits: Annotated[int | None, typer.Option(help="Maximum number of merges.")] = None,
     max_source_splits: Annotated[
-        int | None, typer.Option(help="How many splits one merge joins at most.")
+        int | None, typer.Option(help="Maximum number of splits per merge.")
     ] = None,
     conf: Conf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Join small splits into large ones and remove deleted rows for good."""
+    """Merge small splits into larger ones and drop deleted rows."""
     with failures():
         size = None if target_size is None else parse_size(target_size)
         command = MergeSplits(Target(table), where, size, max_dest_splits, max_source_splits)
@@ -43,16 +43,16 @@ def merge(
 def purge(
     table: TablePath,
     older_than_hours: Annotated[
-        int | None, typer.Option(help="Keep files younger than this; 168 unless said.")
+        int | None, typer.Option(help="Keep files younger than this (default: 168).")
     ] = None,
     log_retention_hours: Annotated[
-        int | None, typer.Option(help="Keep old versions this long; 720 unless said.")
+        int | None, typer.Option(help="Keep old versions this long (default: 720).")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     conf: Conf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete files that nothing refers to any more."""
+    """Delete files that are no longer referenced."""
     data, kept = _hours(older_than_hours), _hours(log_retention_hours)
     _run(Purge(Target(table), data, kept, dry_run), "looking for orphans", conf, as_json=as_json)
 
@@ -60,12 +60,12 @@ def purge(
 def repair(
     table: TablePath,
     to: Annotated[
-        str | None, typer.Option(help="Write the log of another table here, from its old log.")
+        str | None, typer.Option(help="Copy the readable part of a damaged log to this location.")
     ] = None,
     conf: Conf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild a lost log from the splits, or copy what a damaged log still says to a new place."""
+    """Rebuild a lost transaction log from the splits, or salvage a damaged one."""
     command = Repair(_log_folder(table), None if to is None else _log_folder(to))
     _run(command, "reading splits", conf, as_json=as_json)
 

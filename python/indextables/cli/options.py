@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and what they mean."""
+"""Arguments and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 TablePath = Annotated[
-    str, typer.Argument(metavar="TABLE", help="Path or address of the table, such as s3://b/t.")
+    str, typer.Argument(metavar="TABLE", help="Path or URL of the table, such as s3://b/t.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: an array, one object per row.")]
 Conf = Annotated[
@@ -16,13 +16,13 @@ Conf = Annotated[
 ]
 Version = Annotated[int | None, typer.Option("--version", help="Read this version.")]
 Timestamp = Annotated[
-    str | None, typer.Option("--timestamp", help="Read the version of this moment (UTC).")
+    str | None, typer.Option("--timestamp", help="Read the version at this timestamp (UTC).")
 ]
-Where = Annotated[str | None, typer.Option("--where", help="A condition, as in SQL.")]
+Where = Annotated[str | None, typer.Option("--where", help="A predicate, as in SQL.")]
 
 
 def pairs(given: list[str] | None, option: str) -> dict[str, str]:
-    """What a repeated KEY=VALUE option says."""
+    """Parse a repeated KEY=VALUE option."""
     found = {}
     for text in given or ():
         key, sign, value = text.partition("=")
@@ -33,5 +33,5 @@ def pairs(given: list[str] | None, option: str) -> dict[str, str]:
 
 
 def settings(conf: list[str] | None) -> dict[str, str]:
-    """The configuration keys given on the command line."""
+    """Return the settings given on the command line."""
     return pairs(conf, "--conf")

@@ -1,11 +1,8 @@
-"""Answers on the terminal: tables for people, JSON for programs, one line for a failure."""
+"""Terminal output: tables for people, JSON for programs, one line for a failure."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import datetime as dt
-import decimal
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,20 +15,21 @@ from rich.markup import escape
 from rich.table import Table
 
 from indextables.errors import IndexTablesError
+from indextables.show.values import plain, text
 
-_PLAIN_WIDTH = 160  # of output that goes to a file or a pipe
+_PLAIN_WIDTH = 160  # width of output to a file or a pipe
 _FAILED = ("error", "failed")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """The terminal, or a file of a fixed width."""
+    """Return a console for the terminal, or of a fixed width for files and pipes."""
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, width=None if stream.isatty() else _PLAIN_WIDTH, highlight=False)
 
 
 @contextlib.contextmanager
 def failures() -> Iterator[None]:
-    """End with code 1 and one message for what goes wrong inside."""
+    """Turn an error inside the block into one message and exit code 1."""
     try:
         yield
     except (IndexTablesError, OSError, pa.ArrowInvalid) as failure:
@@ -39,7 +37,7 @@ def failures() -> Iterator[None]:
 
 
 def fail(message: str) -> None:
-    """Say what went wrong and end with code 1."""
+    """Print an error and exit with code 1."""
     console(stderr=True).print(f"[red]error:[/] {escape(message)}", soft_wrap=True)
     raise typer.Exit(1)
 
@@ -51,12 +49,12 @@ def show(
     columns: Sequence[str] | None = None,
     upright: bool = False,
 ) -> None:
-    """Print an answer; `columns` chooses what people see, `upright` is one line per column."""
+    """Print a result; `columns` selects the columns of tables, `upright` prints one per line."""
     rows = answer.to_pylist()
     if as_json:
         print(json.dumps(rows, default=plain, ensure_ascii=False, indent=2))
         return
-    # metrics of a command stand beside its columns; rows of a table are shown as they are
+    # metrics of a command are shown as columns; rows of a table are shown unchanged
     flat = [flattened(row) for row in rows] if columns is None else rows
     if upright and len(flat) == 1:
         table = Table(show_header=False)
@@ -80,39 +78,15 @@ def _count(rows: int) -> str:
 
 
 def flattened(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with the members of structs beside its columns."""
+    """Flatten the struct members of a row into columns."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
         flat.update(value if isinstance(value, dict) else {name: value})
     return flat
 
 
-def text(value: Any) -> str:
-    """A value as people read it."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, list | dict | tuple):
-        return json.dumps(value, default=plain, ensure_ascii=False)
-    return str(plain(value)) if not isinstance(value, str | int) else str(value)
-
-
-def plain(value: Any) -> Any:
-    """A value that JSON has no word for."""
-    if isinstance(value, dt.datetime | dt.date):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, decimal.Decimal | dt.timedelta):
-        return str(value)
-    raise TypeError(type(value).__name__)
-
-
 def require_success(answer: pa.Table) -> None:
-    """End with code 1 when a command's answer says that it failed."""
+    """Exit with code 1 if the result of a command reports a failure."""
     for row in answer.to_pylist():
         flat = flattened(row)
         status = str(flat.get("status") or "")

@@ -1,4 +1,4 @@
-"""Long work that shows how far it is; on a terminal only, and never among the results."""
+"""Progress bars for long operations, on terminals only and never in the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indextables.sql.local import LocalContext
 
 @dataclass
 class FollowedContext(LocalContext):
-    """Runs commands here and moves a bar for every piece of work."""
+    """Run commands in this process and advance a progress bar for every task."""
 
     bar: Progress = field(default_factory=Progress)
     title: str = "working"
@@ -24,12 +24,12 @@ class FollowedContext(LocalContext):
     def tasks(
         self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """Run the work under a bar of its own."""
+        """Run the tasks with a progress bar."""
         self._current = self.bar.add_task(self.title, total=len(payloads))
         return super().tasks(kind, payloads, places)
 
     def run_task(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Do one piece of the work and move the bar."""
+        """Run one task and advance the bar."""
         done = super().run_task(kind, payload)
         self.bar.advance(self._current)
         return done
@@ -37,7 +37,7 @@ class FollowedContext(LocalContext):
 
 @contextlib.contextmanager
 def followed(title: str, session: Mapping[str, str]) -> Iterator[FollowedContext]:
-    """A context whose work is shown while it runs."""
+    """Return a context that shows progress while it runs."""
     parts = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
     terminal = console(stderr=True)
     bar = Progress(
@@ -54,6 +54,6 @@ def followed(title: str, session: Mapping[str, str]) -> Iterator[FollowedContext
 
 @contextlib.contextmanager
 def waiting(title: str) -> Iterator[None]:
-    """A moving sign beside work that cannot be counted."""
+    """Show a spinner during an operation of unknown length."""
     with console(stderr=True).status(title):
         yield

@@ -1,6 +1,6 @@
-"""Log events that look like a day of a small web shop: for the demo, the guides and benchmarks.
+"""Sample log events of a small web shop, for the demo, the guides and the benchmarks.
 
-The same seed gives the same rows on every machine. All work is done on whole columns.
+The same seed produces the same rows on every machine. Rows are generated column by column.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Message: TypeAlias = Callable[["_Words", int], list[Column | str]]
 
 
 class _Words:
-    """A seeded source of text columns."""
+    """A seeded generator of text columns."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -49,7 +49,7 @@ class _Words:
         return pc.binary_join_element_wise(*parts)
 
     def trace(self, rows: int) -> Column:
-        """A request id: rare enough that a search for one finds one row or two."""
+        """Return request ids that are rare enough for a search to find one or two rows."""
         left, right = self.number(10_000, 99_999, rows), self.number(10_000, 99_999, rows)
         return pc.binary_join_element_wise(pa.scalar("req"), left, right, pa.scalar("-"))
 
@@ -114,7 +114,7 @@ def _messages(words: _Words, rows: int) -> Column:
 
 
 def events(rows: int, seed: int = 7, first_id: int = 0) -> pa.Table:
-    """`rows` log events in order of time."""
+    """Generate `rows` log events in timestamp order."""
     words = _Words(seed)
     random = words.random
     times = np.sort(random.integers(0, _DAY_US, rows)) + _START_US

@@ -1,4 +1,4 @@
-"""`indextables sql`: our own commands run here, everything else runs in Spark."""
+"""`indextables sql`: IndexTables commands run here, other statements in Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sql(
 ) -> None:
     """Run a statement.
 
-    The commands of docs/sql.md need no Spark; queries and other statements start a local session.
+    The commands of docs/sql.md do not need Spark; other statements start a local session.
     """
     text = sys.stdin.read() if statement == "-" else statement
     tables = pairs(table, "--table")

@@ -1,4 +1,4 @@
-"""Commands that look into a table; none needs Spark."""
+"""Commands that inspect a table; none needs Spark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import typer
 
 from indextables.api.local import open as open_table
-from indextables.cli.options import AsJson, Conf, TablePath, Timestamp, Version, Where, settings
+from indextables.cli.options import AsJson, Conf, TablePath, Timestamp, Version, settings
 from indextables.cli.output import failures, show
 from indextables.commands.describe_detail import DescribeDetail
 from indextables.commands.describe_history import DescribeHistory
@@ -23,50 +23,31 @@ _LOG_COLUMNS = ("version", "action_type", "path", "size", "num_records", "log_fi
 _HISTORY_COLUMNS = ("version", "timestamp", "operation", "operation_metrics", "engine_info")
 
 
-def search(
-    table: TablePath,
-    query: Annotated[str, typer.Argument(help="What to search, such as `timeout AND payment`.")],
-    columns: Annotated[str | None, typer.Option(help="Columns to show, with commas.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many rows at most.")] = 10,
-    where: Where = None,
-    version: Version = None,
-    timestamp: Timestamp = None,
-    conf: Conf = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the best rows for a search text, best first."""
-    with failures():
-        opened = open_table(table, version, timestamp, settings(conf))
-        wanted = [name.strip() for name in columns.split(",")] if columns else None
-        found = opened.search(query, wanted, limit, where, score=True, snippet=as_json)
-    show(found, as_json=as_json, columns=found.column_names)
-
-
 def history(
     table: TablePath,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the newest.")] = None,
     conf: Conf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what happened to a table, newest first."""
+    """Show the history of a table, newest first."""
     answer = _answer(DescribeHistory(Target(table), limit), conf)
     show(answer, as_json=as_json, columns=_HISTORY_COLUMNS)
 
 
 def detail(table: TablePath, conf: Conf = None, as_json: AsJson = False) -> None:
-    """Show what a table is: version, files, rows, bytes, properties."""
+    """Show version, splits, rows, bytes and properties of a table."""
     show(_answer(DescribeDetail(Target(table)), conf), as_json=as_json, upright=True)
 
 
 def log(
     table: TablePath,
     everything: Annotated[
-        bool, typer.Option("--all", help="From version 0, not from the newest checkpoint.")
+        bool, typer.Option("--all", help="Start at version 0 instead of the latest checkpoint.")
     ] = False,
     conf: Conf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the actions of a table's log."""
+    """Show the actions in a table's transaction log."""
     answer = _answer(DescribeTransactionLog(Target(table), everything), conf)
     show(answer, as_json=as_json, columns=_LOG_COLUMNS)
 
@@ -85,7 +66,7 @@ def splits(
 
 
 def _split_facts(files: pa.Table) -> pa.Table:
-    """What people ask of a split; deleted rows are counted from the deletion vectors."""
+    """Summarize a split for people; deleted rows are counted from its deletion vector."""
     deleted = pc.fill_null(pc.struct_field(files["deletionVector"], "cardinality"), 0)
     modified = files["modificationTime"].cast(pa.timestamp("ms", tz="UTC"))
     return pa.table(

@@ -1,7 +1,7 @@
-"""Maintenance that follows a write when the table asks for it: merging, then purging.
+"""Maintenance after a write, if the table enables it: merging, then purging.
 
-The write is committed already, so nothing here may fail it: problems are logged. In the background
-there is at most one merge per table, and a few in all.
+The write is already committed, so nothing here may fail it: problems are logged. In the background
+there is at most one merge per table, and a small number in total.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Maintenance:
-    """What is to be done after a write; `background`: nobody waits for it."""
+    """The maintenance to do after a write; with `background`, the write does not wait for it."""
 
     steps: Steps[None]
     background: bool
 
 
 def plan_maintenance(table: OpenTable, context: Context) -> Maintenance | None:
-    """The work that the settings ask for after this write, None when there is none."""
+    """Return the maintenance that the settings request after this write, or None."""
     settings = table.settings
     with _lock:
         _writes[table.path] += 1
@@ -73,7 +73,7 @@ def _maintain(table: OpenTable, context: Context, *, merges: bool, purges: bool)
 
 
 def _begin_merge(table: OpenTable) -> bool:
-    """Whether this write may merge: there is at most one merge per table, and a few in all."""
+    """Whether this write may merge: at most one merge per table, and a small number in total."""
     with _lock:
         if table.path in _merging or len(_merging) >= table.settings.get(
             keys.MERGE_ON_WRITE_MAX_BATCHES
@@ -84,7 +84,7 @@ def _begin_merge(table: OpenTable) -> bool:
 
 
 def maintain_after_write(table: OpenTable, context: LocalDoor) -> None:
-    """Merge and purge as the settings say, in this process; returns at once in the background."""
+    """Merge and purge in this process; return at once if it happens in the background."""
     planned = plan_maintenance(table, context)
     if planned is None:
         return
@@ -102,7 +102,7 @@ def maintain_after_write(table: OpenTable, context: LocalDoor) -> None:
 
 
 def _is_worth_merging(table: OpenTable) -> bool:
-    """Whether enough groups have gathered to fill the batches the settings ask for."""
+    """Whether there are enough groups to fill the configured number of batches."""
     settings = table.settings
     snapshot = table.log.snapshot()
     limits = MergeLimits(
@@ -135,7 +135,7 @@ def _purge(table: OpenTable) -> None:
 
 
 def wait_for_background(seconds: float) -> bool:
-    """Wait for merges in the background; whether all have ended."""
+    """Wait for background merges; return whether all have finished."""
     until = time.monotonic() + seconds
     for thread in _threads:
         thread.join(max(0.0, until - time.monotonic()))

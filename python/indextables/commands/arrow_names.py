@@ -1,4 +1,4 @@
-"""Column types from the names the engine writes into a split: those of Arrow's Rust library."""
+"""Column types from the type names in a split: those of Arrow's Rust library."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ELEMENT = re.compile(r", field: '(?:[^'\\]|\\.)*'")
 
 
 def parse_arrow_name(text: str) -> DataType:
-    """The column type an Arrow type's name stands for."""
+    """Return the column type for the name of an Arrow type."""
     reader = _Reader(text)
     found, _ = reader.type()
     if reader.at != len(text):
@@ -63,7 +63,7 @@ class _Reader:
         return found
 
     def type(self) -> tuple[DataType, bool]:
-        """A type and whether its values may be null."""
+        """Return a type and whether its values can be null."""
         nullable = not self.take("non-null ")
         name = self.match(_WORD)[0]
         if name in _SIMPLE:

@@ -1,10 +1,12 @@
-"""BUILD COMPANION: an index beside another table. Understood, and refused until companions work."""
+"""BUILD COMPANION: an index beside a Delta, Iceberg or Parquet table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from indextables.commands.companion_build import BuildRequest, build
+from indextables.commands.companion_follow import follow
 from indextables.commands.grammar import (
     WHERE,
     Clause,
@@ -24,20 +26,27 @@ from indextables.commands.grammar import (
     require,
 )
 from indextables.commands.table_roots import require_root_name
-from indextables.errors import error
+from indextables.plan.companion import Companion
 
 if TYPE_CHECKING:
     from indextables.read.table import Row
     from indextables.runtime.context import Context
+    from indextables.runtime.steps import Steps
+
 _TEXT = TextKind()
 _TEXTS = ListKind()
 
 
 @dataclass(frozen=True)
 class BuildCompanion(Command):
-    """Index the files of another table where they are.
+    """Index the files of a Delta, Iceberg or Parquet table where they are.
 
-    Not available in this version: the command is understood and refused.
+    The index holds no rows: a hit is a row of a source file. Repeat the command to index what is
+    new; files that are indexed already are not read again. Queries see the newest version of the
+    source whether it is indexed or not. Clauses are remembered; INVALIDATE ALL PARTITIONS allows
+    others and builds the index again. WHERE may name partition columns only, and makes the
+    companion one of these partitions. DRY RUN shows what would be indexed. WITH STREAMING repeats
+    the command until it is interrupted.
     """
 
     source_format: str
@@ -95,9 +104,40 @@ class BuildCompanion(Command):
             require(not (one and other), f"{names} exclude each other")
 
 
-def run(command: BuildCompanion, _: Context) -> list[Row]:
-    """Refuse."""
-    raise error("COMMAND_UNSUPPORTED", command=f"BUILD COMPANION FOR {command.source_format}")
+def run(command: BuildCompanion, context: Context) -> Steps[list[Row]]:
+    """Build or sync a companion; with STREAMING, until somebody stops it."""
+    request = _request(command)
+    if command.poll_interval is None:
+        return [(yield from build(request, context))]
+    seconds = command.poll_interval.hours * 3600
+    return [(yield from follow(request, context, seconds))]
+
+
+def _request(command: BuildCompanion) -> BuildRequest:
+    return BuildRequest(
+        destination=command.destination,
+        given=Companion(
+            source_table_path=command.source,
+            source_format=command.source_format.lower(),
+            iceberg_catalog=command.catalog,
+            iceberg_catalog_type=command.catalog_type,
+            iceberg_warehouse=command.warehouse,
+            schema_source=command.schema_source,
+            fast_field_mode=command.fastfields_mode or "",
+            indexing_modes=command.indexing_modes,
+            include_columns=command.include_columns,
+            exclude_columns=command.exclude_columns,
+            hashed_fastfields_include=command.hashed_include,
+            hashed_fastfields_exclude=command.hashed_exclude,
+            where_clause=command.where,
+        ),
+        target_bytes=command.target_input_size,
+        heap_bytes=command.writer_heap_size,
+        since=command.from_version if command.from_version is not None else command.from_snapshot,
+        invalidate_all=command.invalidate_all,
+        roots=command.table_roots,
+        dry_run=command.dry_run,
+    )
 
 
 RULES = (

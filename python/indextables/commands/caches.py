@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from indextables.read.table import Row
     from indextables.runtime.context import Context
 
-_COMPUTED = "the home of a split is computed, there is nothing to forget"
+_COMPUTED = "the preferred executor of a split is computed, so there is nothing to flush"
 _OFF = "no disk cache is configured"
 
 
 @dataclass(frozen=True)
 class FlushSearcherCache(Command):
-    """Forget split data kept in memory."""
+    """Clear split data cached in memory."""
 
 
 @dataclass(frozen=True)
 class FlushDiskCache(Command):
-    """Forget split data kept on local disk."""
+    """Clear split data cached on local disk."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,15 @@ class DescribeDiskCache(Command):
 
 @dataclass(frozen=True)
 class DescribeStorageStats(Command):
-    """Show how much was fetched from stores."""
+    """Show how much was fetched from object stores."""
 
 
 def run_flush_searcher_cache(context: Context) -> list[Row]:
-    """Forget what is kept in memory: here at once, in other processes with their next task."""
+    """Clear the caches in memory: here at once, in other processes with their next task."""
     held, _ = context.invalidate(None)
     splits, pieces = handles.flush_everywhere(context.app())
     found = {
-        "split_cache": (pieces, f"{splits} open splits closed, {held} table logs looked up anew"),
+        "split_cache": (pieces, f"{splits} open splits closed, {held} cached table logs dropped"),
         "locality_manager": (0, _COMPUTED),
         "tantivy_java_cache": (splits, "open splits"),
     }
@@ -61,25 +61,25 @@ def run_flush_searcher_cache(context: Context) -> list[Row]:
 
 
 def run_flush_task(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Delete the disk cache of this machine, and forget what was read from it."""
+    """Delete the disk cache of this host, and drop what was read from it."""
     handles.flush()
     cleared = clear_disk(payload["options"])
     return {} if cleared is None else {"bytes": cleared[0], "files": cleared[1]}
 
 
 def run_usage_task(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The disk cache of this machine."""
+    """Describe the disk cache of this host."""
     usage = disk_usage(payload["options"])
     return {} if usage is None else asdict(usage)
 
 
 def run_flush_disk_cache(context: Context) -> Steps[list[Row]]:
-    """Delete the disk cache of every machine."""
+    """Delete the disk cache of every host."""
     forget_prewarms()
     here, *others = yield from ask_every_host(context, "flush_disk_cache", _options(context))
     status = "success" if here.result else "skipped"
     rows = [
-        _flushed(DRIVER, "split_cache", "success", "open splits closed, memory forgotten"),
+        _flushed(DRIVER, "split_cache", "success", "open splits closed, memory cache cleared"),
         _flushed(DRIVER, "locality_manager", "skipped", _COMPUTED),
         _flushed(DRIVER, "disk_cache_files", status, _OFF if not here.result else "", here.result),
     ]
@@ -106,7 +106,7 @@ def _flushed(
 
 
 def run_describe_disk_cache(context: Context) -> Steps[list[Row]]:
-    """The disk cache of every machine."""
+    """Describe the disk cache of every host."""
     answers = yield from ask_every_host(context, "disk_cache", _options(context))
     return [_usage(each) for each in answers]
 
@@ -128,18 +128,16 @@ def _usage(answer: Answer) -> Row:
 
 
 def run_describe_storage_stats(context: Context) -> Steps[list[Row]]:
-    """What every machine has asked of stores; the driver also reads the logs."""
-    stores = [log.store for log in context.logs()]
+    """Return the object-store requests of every host, for splits and for logs."""
     rows = []
     for answer in (yield from machine_stats(context)):
         stats = ProcessStats.from_json(answer.result)
-        logs = stores if answer.executor_id == DRIVER else []
         rows.append(
             {
                 "executor_id": answer.executor_id,
                 "host": answer.host,
-                "bytes_fetched": stats.bytes + sum(s.counters.bytes_read for s in logs),
-                "requests": stats.requests + sum(sum(s.counters.requests.values()) for s in logs),
+                "bytes_fetched": stats.bytes,
+                "requests": stats.requests,
             }
         )
     return rows

@@ -1,4 +1,4 @@
-"""CHECKPOINT and COMPACT: write the state of the newest version, so that readers start there."""
+"""CHECKPOINT and COMPACT: write a state of the latest version for readers to start from."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class Checkpoint(Command):
-    """Write the state of the newest version."""
+    """Write a checkpoint of the latest version."""
 
     target: Target
 
 
 @dataclass(frozen=True)
 class Compact(Command):
-    """Write the state of the newest version anew, with no entries of removed splits."""
+    """Write a compact checkpoint of the latest version, without entries of removed splits."""
 
     target: Target
 
 
 def run_checkpoint(table: OpenTable, *, compact: bool) -> list[Row]:
-    """Write the state; COMPACT writes it anew when the one there holds removed entries."""
+    """Write the state; COMPACT rewrites it if the existing one has removed entries."""
     done = table.log.checkpoint(compact="asked for" if compact else None)
     return [
         {
@@ -52,7 +52,7 @@ def run_checkpoint(table: OpenTable, *, compact: bool) -> list[Row]:
 
 
 def run(command: Checkpoint | Compact, context: Context) -> Steps[list[Row]]:
-    """Write the state; a failure is an answer."""
+    """Write the state and report a failure as a result."""
     try:
         table = yield from open_target(command.target, context)
         return run_checkpoint(table, compact=isinstance(command, Compact))

@@ -1,4 +1,4 @@
-"""DESCRIBE COMPONENT SIZES: what takes the room within splits."""
+"""DESCRIBE COMPONENT SIZES: the size of each component of the splits."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class DescribeComponentSizes(Command):
-    """Show what takes the room within splits."""
+    """Show the size of each component of the splits."""
 
     target: Target
     where: str | None = None
 
 
 def run_component_sizes(table: OpenTable, where: str | None) -> Steps[list[Row]]:
-    """One row per component of every split, of the chosen partitions or all."""
+    """Return one row per component of every split of the selected partitions."""
     files = table.snapshot.files()
     if where is not None:
         files = yield from choose_files(where, table.snapshot)
@@ -46,11 +46,11 @@ def _rows(table: OpenTable, add: AddFile) -> list[Row]:
     start, end = add.footer_start_offset, add.footer_end_offset
     footer = (start, end) if start is not None and end is not None else None
     split = Split(native_store(*table.store.native()), add.path, footer)
-    return [head | component for component in split.describe()["components"]]
+    return [head | component for component in split.components()]
 
 
 def run(command: DescribeComponentSizes, context: Context) -> Steps[list[Row]]:
-    """Answer the command."""
+    """Run the command."""
     table = yield from open_target(command.target, context)
     return (yield from run_component_sizes(table, command.where))
 

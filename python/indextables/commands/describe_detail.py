@@ -1,4 +1,4 @@
-"""DESCRIBE DETAIL: what a table is, in one row."""
+"""DESCRIBE DETAIL: the properties of a table, in one row."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class DescribeDetail(Command):
-    """Show what a table is."""
+    """Show format, location, size, properties and protocol of a table."""
 
     target: Target
 
 
 def run_describe_detail(table: OpenTable) -> list[Row]:
-    """Format, place, size and properties of the newest version."""
+    """Return format, location, size and properties of the latest version."""
     snapshot = table.snapshot
     metadata, protocol = snapshot.metadata, snapshot.protocol
     vectors = snapshot.files()["deletionVector"]
     deleted = pc.sum(pc.struct_field(vectors, "cardinality")).as_py() or 0
     features = sorted({*protocol.reader_features, *protocol.writer_features})
-    # document mappings live among the properties; they say nothing to a reader of this row
+    # document mappings are stored as properties; they are of no use in this row
     shown = {
         key: value
         for key, value in sorted(metadata.configuration.items())
@@ -69,7 +69,7 @@ def run_describe_detail(table: OpenTable) -> list[Row]:
 
 
 def run(command: DescribeDetail, context: Context) -> Steps[list[Row]]:
-    """Answer the command."""
+    """Run the command."""
     return run_describe_detail((yield from open_target(command.target, context)))
 
 

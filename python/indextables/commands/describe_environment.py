@@ -1,4 +1,4 @@
-"""DESCRIBE ENVIRONMENT: the settings and versions at work, secrets hidden."""
+"""DESCRIBE ENVIRONMENT: effective settings and versions, with secrets redacted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import socket
+import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _SECRET = re.compile(
     r"secret|key|password|token|credential|session|sas[.]|connection.?string|proxy", re.IGNORECASE
 )
-_PACKAGES = ("pyspark", "pyarrow", "obstore", "numpy", "pyroaring")
+_PACKAGES = ("pyspark", "pyarrow", "numpy", "pyroaring")
 _OUTPUT = columns(
     "host string, role string, property_type string, property_name string, property_value string"
 )
@@ -37,7 +38,7 @@ class DescribeEnvironment(Command):
 
 
 def run(_: DescribeEnvironment, context: Context) -> Steps[list[Row]]:
-    """One row per property of the driver and of one worker per machine."""
+    """Return one row per property of the driver and of one Python worker per host."""
     owners = yield from ask_properties()
     properties = [
         (owner, name, value)
@@ -55,7 +56,7 @@ def run(_: DescribeEnvironment, context: Context) -> Steps[list[Row]]:
 
 
 def run_environment_task(_: Mapping[str, Any]) -> dict[str, Any]:
-    """What the engine of a worker runs in."""
+    """Describe the environment of a Python worker's engine."""
     return {"host": socket.gethostname(), "process": _process()}
 
 
@@ -79,10 +80,12 @@ def _rows(
 
 
 def _process() -> list[tuple[str, str]]:
-    """What the engine runs in: versions, cores, and the memory the process has used."""
+    """Describe the engine's environment: versions, cores and peak memory of the process."""
     import resource
 
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # kilobytes, but bytes on macOS
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     versions = [(f"{name}.version", _version(name)) for name in _PACKAGES]
     return [
         ("indextables.version", __version__),

@@ -1,4 +1,4 @@
-"""DESCRIBE HISTORY: who did what when, newest first."""
+"""DESCRIBE HISTORY: the commits of a table, newest first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DescribeHistory(Command):
 
 
 def run_describe_history(table: OpenTable, limit: int | None) -> list[Row]:
-    """One row per version that is still in the log."""
+    """Return one row per version that is still in the log."""
     return [_row(entry) for entry in table.log.history(limit)]
 
 
@@ -48,7 +48,7 @@ def _row(entry: HistoryEntry) -> Row:
     return {
         "version": entry.version,
         "timestamp": moment(entry.timestamp_ms or None),
-        # other writers leave no word about what they did
+        # other writers do not record their operation
         "operation": entry.operation or "UNKNOWN",
         "operation_parameters": json.dumps(dict(entry.parameters)),
         "operation_metrics": json.dumps(dict(entry.metrics)),
@@ -60,7 +60,7 @@ def _row(entry: HistoryEntry) -> Row:
 
 
 def run(command: DescribeHistory, context: Context) -> Steps[list[Row]]:
-    """Answer the command."""
+    """Run the command."""
     return run_describe_history((yield from open_target(command.target, context)), command.limit)
 
 

@@ -1,4 +1,4 @@
-"""DESCRIBE STATE: the checkpoint readers start from, and whether it should be compacted."""
+"""DESCRIBE STATE: the checkpoint that readers start from, and whether to compact it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class DescribeState(Command):
-    """Show the state of the log."""
+    """Show the latest checkpoint of the transaction log."""
 
     target: Target
 
 
 def run_describe_state(table: OpenTable) -> list[Row]:
-    """One row with the true numbers of the newest checkpoint."""
+    """Return one row with the actual numbers of the latest checkpoint."""
     pointer = table.log.reader.pointer()
     listing = table.log.reader.listing()
     state = _newest_state(table, listing)
@@ -60,8 +60,8 @@ def run_describe_state(table: OpenTable) -> list[Row]:
 
 
 def _newest_state(table: OpenTable, listing: Listing) -> StateManifest | None:
-    """The state that readers start from, or the one of version 0, which they do not need."""
-    # a checkpoint is no commit, so a held snapshot does not know one that another process wrote
+    """Return the state that readers start from, or that of version 0, which they do not need."""
+    # a cached snapshot does not notice checkpoints that another process wrote
     base = table.log.reader.load().base
     if base is not None:
         return base.state
@@ -91,7 +91,7 @@ def _of_state(table: OpenTable, state: StateManifest) -> Row:
 def _status(table: OpenTable) -> str:
     skips = table.snapshot.skips(table.now_ms())
     live = skips and skips.keys() & {*table.snapshot.files()["path"].to_pylist()}
-    return f"OK, {len(live)} splits left alone by merges" if live else "OK"
+    return f"OK, {len(live)} splits skipped by merges" if live else "OK"
 
 
 def _row(table: OpenTable, **cells: object) -> Row:
@@ -109,7 +109,7 @@ def _row(table: OpenTable, **cells: object) -> Row:
 
 
 def run(command: DescribeState, context: Context) -> Steps[list[Row]]:
-    """Describe the state; one that cannot be read is an answer, not a failure."""
+    """Describe the state; report one that cannot be read as a result."""
     path = yield from locate(command.target)
     try:
         return run_describe_state(open_table(path, context))

@@ -1,4 +1,4 @@
-"""DESCRIBE TRANSACTION LOG: every action of the log as a row."""
+"""DESCRIBE TRANSACTION LOG: one row per action of the transaction log."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class DescribeTransactionLog(Command):
-    """Show every action of the log, from the newest checkpoint on or all of it."""
+    """Show the actions of the transaction log, since the latest checkpoint or all of them."""
 
     target: Target
     include_all: bool = False
 
 
 def run_describe_transaction_log(table: OpenTable, *, include_all: bool) -> list[Row]:
-    """From the newest checkpoint on, or from the oldest version there is."""
+    """Return the actions since the latest checkpoint, or since the oldest available version."""
     reader = table.log.reader
     listing = reader.listing()
-    # not the held snapshot: another process may have written a checkpoint
+    # not the cached snapshot: another process may have written a checkpoint
     newest = reader.load()
     rows: list[Row] = []
     start = -1 if include_all else newest.base_version
@@ -85,7 +85,7 @@ def _state_rows(table: OpenTable, snapshot: Snapshot) -> Iterator[Row]:
 
 
 def _cells(action: Action) -> Row:
-    """The columns of an action; what has no column of its own is in `details`, as JSON."""
+    """Return the columns of an action; members without a column go to `details`, as JSON."""
     if isinstance(action, UnknownAction):
         return {"action_type": "unknown", "details": _json({action.kind: action.value})}
     kind = members.BY_TYPE[type(action)]
@@ -117,7 +117,7 @@ def _json(value: Any) -> str:
 
 
 def run(command: DescribeTransactionLog, context: Context) -> Steps[list[Row]]:
-    """Answer the command."""
+    """Run the command."""
     table = yield from open_target(command.target, context)
     return run_describe_transaction_log(table, include_all=command.include_all)
 

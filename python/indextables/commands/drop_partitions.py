@@ -1,4 +1,4 @@
-"""DROP PARTITIONS: take whole partitions out of a table. Their files stay until PURGE."""
+"""DROP PARTITIONS: remove whole partitions. Their files stay until PURGE."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from indextables.commands.partition_choice import PartitionChoice, choose_partit
 from indextables.commands.target import Target, open_target, require_short_name
 from indextables.errors import InvalidError
 from indextables.log import operations
+from indextables.plan.companion import on_companion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +46,7 @@ class _NewPartitionError(Exception):
 
 
 def run_drop_partitions(table: OpenTable, where: str) -> Steps[list[Row]]:
-    """Remove the partitions of a predicate, as they are when the commit happens."""
+    """Remove the partitions that match a predicate at the time of the commit."""
     read = table.snapshot
     while True:
         try:
@@ -64,14 +65,15 @@ def run_drop_partitions(table: OpenTable, where: str) -> Steps[list[Row]]:
 
 
 def _commit(table: OpenTable, read: Snapshot, choice: PartitionChoice, where: str) -> pa.Table:
-    """Commit what matches in the newest snapshot; the splits that were removed."""
+    """Commit the removal of the matching splits of the latest snapshot, and return them."""
     removed: list[pa.Table] = []
 
     def matching(newest: Snapshot) -> pa.Table:
         removed.append(_matching(choice, newest))
         return removed[-1]
 
-    table.log.commit(operations.drop_matching(read, matching, parameters={"predicate": where}))
+    transaction = operations.drop_matching(read, matching, parameters={"predicate": where})
+    table.log.commit(on_companion(transaction))
     return removed[-1]
 
 

@@ -1,7 +1,7 @@
-"""The vocabulary of commands: what a verb says about its words, its values and its answer.
+"""The building blocks of commands: keywords, values and output columns.
 
-A verb file declares a frozen value per command and its `RULES`. A rule is a row of parts in their
-fixed order; parser, renderer, usage lines, documents and the parser hook inside Spark all read it.
+A command's module declares a frozen class and its `RULES`. A rule is a sequence of parts in
+order; the parser, renderer, usage lines, documentation and Spark's parser hook all use it.
 `IX` stands for either product keyword.
 """
 
@@ -24,7 +24,7 @@ DESCRIBE = "DESCRIBE|DESC IX"
 _HOURS = {"DAYS": 24.0, "HOURS": 1.0, "MINUTES": 1 / 60, "SECONDS": 1 / 3600}
 _TYPES = {"bigint": "long", "int": "integer"}
 
-# one entry per word: the words that may stand there
+# one entry per position: the words allowed there
 Places: TypeAlias = tuple[tuple[str, ...], ...]
 Answer: TypeAlias = "list[Row] | Steps[list[Row]]"
 Run: TypeAlias = Callable[[Any, "Context"], Answer]
@@ -32,11 +32,11 @@ Run: TypeAlias = Callable[[Any, "Context"], Answer]
 
 @dataclass(frozen=True)
 class Command:
-    """Base of all commands; a value that exists is valid."""
+    """Base class of commands; an instance is always valid."""
 
 
 def require(condition: bool, problem: str) -> None:  # noqa: FBT001 -- reads as a sentence
-    """Reject a command that parses but means nothing."""
+    """Reject a command that parses but is not valid."""
     if not condition:
         raise error("SQL_CLAUSE", problem=problem)
 
@@ -69,7 +69,7 @@ class TextKind:
 
 @dataclass(frozen=True)
 class NumberKind:
-    """A whole number."""
+    """An integer."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class ListKind:
 
 @dataclass(frozen=True)
 class PredicateKind:
-    """Raw text up to the next clause, for an expression parser to read."""
+    """Raw text up to the next clause, for an expression parser."""
 
 
 Kind: TypeAlias = (
@@ -116,14 +116,14 @@ Kind: TypeAlias = (
 
 @dataclass(frozen=True)
 class Words:
-    """Keywords that must stand here."""
+    """Required keywords."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Part:
-    """A value that must stand here."""
+    """A required value."""
 
     field: str
     kind: Kind
@@ -131,14 +131,14 @@ class Part:
 
 @dataclass(frozen=True)
 class MaybeTarget:
-    """A target that may be left out."""
+    """An optional target."""
 
     field: str = "target"
 
 
 @dataclass(frozen=True)
 class Clause:
-    """Keywords and a value that may be left out together."""
+    """Optional keywords with a value."""
 
     text: str
     field: str
@@ -147,7 +147,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Flag:
-    """Keywords that may be left out."""
+    """Optional keywords."""
 
     text: str
     field: str
@@ -158,10 +158,10 @@ AnyPart: TypeAlias = Words | Part | MaybeTarget | Clause | Flag
 
 @dataclass(frozen=True)
 class Rule:
-    """One way to write a command: its first words, the parts behind them, its answer, its verb.
+    """One form of a command: first words, further parts, output columns and function.
 
-    A borrowed rule has the words of another table format. It is ours only where its target is a
-    table of ours, and nobody else claims it.
+    A borrowed rule has the syntax of another table format. It applies only to IndexTables tables,
+    and only if no other extension claims it.
     """
 
     command: type[Command]
@@ -177,17 +177,17 @@ WHERE = Clause("WHERE", "where", PredicateKind())
 
 
 def words_of(text: str) -> Places:
-    """`A|B IX` as places with alternatives."""
+    """Parse `A|B IX` into positions with alternatives."""
     return tuple(PRODUCT if word == "IX" else tuple(word.split("|")) for word in text.split())
 
 
 def shown_words(text: str) -> str:
-    """The words with the first of each alternatives."""
+    """Return the words, with the first of each set of alternatives."""
     return " ".join(places[0] for places in words_of(text))
 
 
 def columns(text: str) -> Struct:
-    """The schema written as `name type, name struct<name type, ...>`."""
+    """Parse a schema written as `name type, name struct<name type, ...>`."""
     fields: list[Field] = []
     for part in _split(text):
         name, _, kind = part.strip().partition(" ")
@@ -199,7 +199,7 @@ def columns(text: str) -> Struct:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that are not inside angle brackets."""
+    """Split at commas that are not inside angle brackets."""
     parts, depth = [""], 0
     for character in text:
         depth += (character == "<") - (character == ">")

@@ -1,4 +1,4 @@
-"""INVALIDATE TRANSACTION LOG CACHE: forget what was read of tables."""
+"""INVALIDATE TRANSACTION LOG CACHE: drop cached snapshots."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class InvalidateLogCache(Command):
-    """Forget cached snapshots, of one table or of all."""
+    """Drop cached snapshots of one table or of all tables."""
 
     target: Target | None = None
 
 
 def run_invalidate(path: str | None, context: Context) -> list[Row]:
-    """Forget one table or all; the next read looks at the store."""
+    """Drop one table or all; the next read loads the log from the store."""
     hits, misses = context.invalidate(path)
     total = hits + misses
     return [
@@ -41,7 +41,7 @@ def run_invalidate(path: str | None, context: Context) -> list[Row]:
 
 
 def run(command: InvalidateLogCache, context: Context) -> Steps[list[Row]]:
-    """Forget a table, or all."""
+    """Drop the cached snapshots of one table or of all."""
     path = None if command.target is None else (yield from locate(command.target))
     return run_invalidate(path, context)
 

@@ -1,4 +1,4 @@
-"""The files of a table as the store has them: what the log consists of, what the data is."""
+"""The files of a table in the store, classified as log or data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INDEX_FOLDER = "index/"
 
 @dataclass(frozen=True)
 class Inventory:
-    """Every object of a table by its part in it; states and checkpoints are several files each."""
+    """All objects of a table by role; a state or checkpoint consists of several files."""
 
     versions: Mapping[int, str]
     states: Mapping[int, tuple[str, ...]]
@@ -29,12 +29,12 @@ class Inventory:
 
     @property
     def bases(self) -> set[int]:
-        """Versions that can be read without the ones before them."""
+        """Versions that can be read without earlier ones."""
         heads = {v for v, paths in self.states.items() if any(map(names.is_state_head, paths))}
         return heads | {*self.checkpoints}
 
     def without(self, paths: Collection[str]) -> Inventory:
-        """What is left of the log without these files."""
+        """Return the log without these files."""
         gone = {*paths}
         return Inventory(
             {v: path for v, path in self.versions.items() if path not in gone},
@@ -44,12 +44,12 @@ class Inventory:
         )
 
     def below(self, version: int) -> list[str]:
-        """The files of the log that only older versions need, in the order they may go."""
+        """Return the log files that only older versions need, in safe order of deletion."""
         paths = [path for v, path in sorted(self.versions.items()) if v < version]
         for found in (self.checkpoints, self.states):
             for old in sorted(found):
                 if old < version:
-                    # the head first: without it there is no state
+                    # the manifest list first: without it the state does not exist
                     paths += sorted(found[old], key=lambda path: not names.is_state_head(path))
         return paths
 

@@ -1,4 +1,4 @@
-"""Back to the protocol other readers know, once no split has deleted rows any more."""
+"""Lower the protocol for other readers once no split has deleted rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def lower_protocol(table: OpenTable) -> bool:
-    """Commit the lower protocol if the newest version allows it; whether it did."""
+    """Commit the lower protocol if the latest version allows it; return whether it did."""
     newest = table.log.snapshot()
     if _lowered(newest) is None:
         return False
 
     def rebuild(now: Snapshot) -> tuple[Action, ...]:
-        # somebody may have deleted rows meanwhile: then the protocol stays
+        # another writer may have deleted rows in the meantime: then the protocol stays
         lowered = _lowered(now)
         return () if lowered is None else (lowered,)
 
@@ -31,9 +31,10 @@ def lower_protocol(table: OpenTable) -> bool:
             newest.version,
             rebuild=rebuild,
             parameters={"dropFeature": DELETION_VECTORS},
+            on_companion=True,
         )
     )
-    # a checkpoint of its own: readers that start from the one before would see the higher one
+    # write a checkpoint: readers that start from the previous one would see the higher protocol
     table.log.checkpoint()
     return True
 

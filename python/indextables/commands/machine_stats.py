@@ -1,4 +1,4 @@
-"""Counters of all machines, for commands that show them."""
+"""Counters of all hosts, for commands that show them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def machine_stats(context: Context, reset: str | None = None) -> Steps[list[Answer]]:
-    """What the processes of every machine did; with `reset` those counters start anew."""
+    """Return the counters of the processes of every host; `reset` sets them to zero."""
     payload = {
         "app": context.app(),
         "reset": reset,
         "profiled": handles.orders(context.app()).profiled,
     }
-    # the process that is asked adds its own; a worker on another machine has done so after its task
+    # this process adds its own counters; workers on other hosts did so after their tasks
     return (yield from ask_every_host(context, "stats", payload | {"own": True}))

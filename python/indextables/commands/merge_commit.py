@@ -1,29 +1,33 @@
-"""The commit of a batch of merges: what is still valid goes in, at once or not at all."""
+"""Commit a batch of merges atomically, leaving out groups that are no longer valid."""
 
 from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
+from pyroaring import BitMap
 
 from indextables.config import log as keys
 from indextables.errors import ConflictError, StorageError
+from indextables.index.vectors import load_deletions
 from indextables.log import AddFile, SkipFile, entries, operations
 from indextables.log.conflicts import conflict
 from indextables.log.operations import touched
 from indextables.log.transaction import Operation, Transaction
 from indextables.plan.merge import fold_statistics
+from indextables.plan.merge_companion import moved_documents, with_runs
 from indextables.plan.orphans import HOUR_MS
+from indextables.rows.change_rows import put_vectors
 from indextables.save.splits import features_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from indextables.log import Snapshot
-    from indextables.log.actions import Action
+    from indextables.log.actions import Action, DeletionVector
     from indextables.read.table import OpenTable
 
 _log = logging.getLogger("indextables.merge")
@@ -32,7 +36,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True)
 class MergedGroup:
-    """A group and what its task answered: `info` of the merged split, or an `error`."""
+    """A group and the result of its task: `info` of the merged split, or an `error`."""
 
     partition_values: Mapping[str, str]
     paths: tuple[str, ...]
@@ -56,15 +60,16 @@ class MergedGroup:
 def commit_batch(
     table: OpenTable, before: Snapshot, groups: Sequence[MergedGroup]
 ) -> dict[str, Any]:
-    """Commit a batch; groups whose sources changed since they were read are left out.
+    """Commit a batch, skipping groups whose sources changed since they were read.
 
-    The answer holds counts, problems, and the splits a later pass should not try again.
+    The result has counts, problems, and the splits that a later pass should not retry.
     """
     useful = [group for group in groups if _is_useful(group, before)]
     kept, skips = useful, _skips(table, before, groups)
-    # what was joined in which order: a delete that comes later finds its rows by it
+    # the sources and their order: a concurrent delete uses it to find its rows
     sources: dict[str, list[str]] = {}
     metrics: dict[str, int] = {}
+    vectors = _hidden_rows(table, before, useful)
 
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
         nonlocal kept
@@ -77,7 +82,13 @@ def commit_batch(
         merged = [path for paths in sources.values() for path in paths]
         metrics.update(groups=len(kept), sources=len(merged))
         gone = operations.removals(touched(newest, merged), data_change=False)
-        come = (_merged_file(group, before, table.now_ms()) for group in kept)
+        come = (
+            replace(
+                _merged_file(group, before, table.now_ms()),
+                deletion_vector=vectors.get(group.output),
+            )
+            for group in kept
+        )
         return (*gone, *come, *skips)
 
     if useful or skips:
@@ -88,6 +99,8 @@ def commit_batch(
             parameters={"sources": sources} if useful else {},
             metrics=metrics if useful else {},
             features=features_of(table.settings) if useful else frozenset(),
+            # splits that do not name their rows are those of another implementation
+            on_companion=any(group.result.get("info", {}).get("runs") for group in useful),
         )
         try:
             table.log.commit(transaction)
@@ -106,7 +119,7 @@ def _is_useful(group: MergedGroup, before: Snapshot) -> bool:
 
 
 def _is_valid(group: MergedGroup, before: Snapshot, newest: Snapshot) -> bool:
-    """Whether every source is still live and lost no more rows."""
+    """Whether every source is still live with the same deleted rows."""
     then = _vectors(before, group.merged)
     return then == _vectors(newest, group.merged)
 
@@ -116,13 +129,38 @@ def _vectors(snapshot: Snapshot, paths: Sequence[str]) -> dict[str, Any]:
     return dict(zip(rows["path"].to_pylist(), rows["deletionVector"].to_pylist(), strict=True))
 
 
+def _hidden_rows(
+    table: OpenTable, before: Snapshot, groups: Sequence[MergedGroup]
+) -> dict[str, DeletionVector]:
+    """The rows of merged companion splits that stay hidden."""
+    hidden: dict[str, BitMap] = {}
+    for group in groups:
+        if not group.result["info"]["runs"]:
+            continue
+        by_path = {add.path: add for add in entries.to_adds(touched(before, list(group.merged)))}
+        moved = moved_documents(
+            [
+                (
+                    by_path[path].companion_runs or (),
+                    BitMap()
+                    if (vector := by_path[path].deletion_vector) is None
+                    else load_deletions(table.store, vector),
+                )
+                for path in group.merged
+            ]
+        )
+        if moved:
+            hidden[group.output] = moved
+    return put_vectors(table.log, hidden, table.settings) if hidden else {}
+
+
 def _merged_file(group: MergedGroup, before: Snapshot, now: int) -> AddFile:
     info = group.result["info"]
     sources = touched(before, list(group.merged))
     low, high = fold_statistics(sources, before.schema, before.schema.names)
     tags = entries.to_adds(sources.slice(0, 1))[0].split_tags
     merges = max(value or 0 for value in sources["numMergeOps"].to_pylist()) + 1
-    return AddFile(
+    merged = AddFile(
         path=group.output,
         data_change=False,
         partition_values=dict(group.partition_values),
@@ -140,10 +178,11 @@ def _merged_file(group: MergedGroup, before: Snapshot, now: int) -> AddFile:
         doc_mapping_json=json.dumps(info["doc_mapping"], separators=(",", ":"), ensure_ascii=False),
         uncompressed_size_bytes=info["uncompressed_size"],
     )
+    return with_runs(merged, entries.to_adds(sources), info["runs"]) if info["runs"] else merged
 
 
 def _skips(table: OpenTable, before: Snapshot, groups: Sequence[MergedGroup]) -> list[SkipFile]:
-    """Sources that could not be read stay live and are left alone for a while."""
+    """Record skips for unreadable sources, which stay live."""
     now = table.now_ms()
     if not table.settings.get(keys.TRACK_SKIPPED):
         return []
@@ -167,7 +206,7 @@ def _skips(table: OpenTable, before: Snapshot, groups: Sequence[MergedGroup]) ->
 
 
 def _discard(table: OpenTable, groups: Sequence[MergedGroup]) -> None:
-    """Delete merged splits that nobody will refer to; PURGE finds what is left."""
+    """Delete merged splits that were not committed; PURGE removes leftovers."""
     for group in groups:
         if "info" in group.result:
             try:
@@ -187,7 +226,7 @@ def _outcome(
     if changed:
         problems.append(f"{changed} groups changed while they were merged and were left alone")
     merged = [path for group in kept for path in group.merged]
-    # what failed or changed is not tried again by this command
+    # this command does not retry groups that failed or changed
     again = [path for group in groups if group not in kept for path in group.paths]
     again += [path for group in groups for path in group.skipped]
     return {

@@ -29,7 +29,7 @@ class DescribeMergeJobs(Command):
 
 @dataclass
 class MergeJob:
-    """How far a merge is."""
+    """Progress of a merge."""
 
     table_path: str
     job_id: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -43,7 +43,7 @@ class MergeJob:
     error_message: str | None = None
 
     def end(self, error_message: str | None = None) -> None:
-        """Note that the merge is over."""
+        """Record that the merge has finished."""
         self.status = "COMPLETED" if error_message is None else "FAILED"
         self.error_message = error_message
         self.ended = time.monotonic()
@@ -54,7 +54,7 @@ _lock = threading.Lock()
 
 
 def start_job(table_path: str) -> MergeJob:
-    """Begin to follow a merge."""
+    """Register a merge."""
     job = MergeJob(table_path)
     with _lock:
         _jobs[job.job_id] = job
@@ -64,7 +64,7 @@ def start_job(table_path: str) -> MergeJob:
 
 
 def run_describe_merge_jobs() -> list[Row]:
-    """All merges that are remembered, oldest first."""
+    """Return all recorded merges, oldest first."""
     return [_row(job) for job in list(_jobs.values())]
 
 

@@ -1,11 +1,11 @@
-"""MERGE SPLITS: join small splits into large ones, batch by batch, one commit each.
+"""MERGE SPLITS: merge small splits into larger ones, with one commit per batch.
 
     plan groups ──> merge them (tasks) ──> commit what is still valid ──> plan again
                                                                           until nothing is left
 
-A group whose sources changed meanwhile (deleted rows, overwritten) is not committed: its merged
-split is thrown away, and a later command plans it anew from what is there then. So no delete is
-ever lost.
+A group whose sources changed in the meantime (deleted rows, overwritten) is not committed: its
+merged split is discarded, and a later command plans again from the latest snapshot. No delete is
+lost.
 """
 
 from __future__ import annotations
@@ -44,9 +44,11 @@ from indextables.index.vectors import load_deletions
 from indextables.log import entries
 from indextables.log.operations import touched
 from indextables.log.partitions import split_path
+from indextables.log.protocol import is_companion
 from indextables.model.types import Struct, render_schema
 from indextables.plan.fields import plan_fields
 from indextables.plan.merge import MergeGroup, MergeLimits, plan_merge
+from indextables.plan.merge_companion import gone_documents, mergeable
 from indextables.read.table import open_table
 from indextables.runtime.steps import Steps, run_tasks
 
@@ -71,12 +73,12 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class MergeSplits(Command):
-    """Join small splits into large ones.
+    """Merge small splits into larger ones.
 
-    Splits of the same partition below 45 % of the target size (5 GB unless said) are joined, oldest
-    first, and the table is compacted. Splits with deleted rows are rewritten, which removes the
-    rows for good. Each batch is one commit; writers and readers are not disturbed: what changed
-    meanwhile is left as it is. A split that cannot be read stays and is left alone for a day.
+    Splits of the same partition below 45 % of the target size (default 5 GB) are merged, oldest
+    first, and the log is compacted. Splits with deleted rows are rewritten without these rows. Each
+    batch is one commit. Concurrent readers and writers are not affected: splits that change in the
+    meantime are skipped. A split that cannot be read stays in the table and is skipped for a day.
     """
 
     target: Target | None
@@ -103,7 +105,7 @@ class MergeSplits(Command):
 
 @dataclass(frozen=True)
 class MergeRequest:
-    """The clauses of the command; what is None follows the settings."""
+    """The clauses of the command; None means that the settings apply."""
 
     where: str | None = None
     target_bytes: int | None = None
@@ -135,7 +137,7 @@ class _Totals:
 
 
 def run_merge(open_table: Callable[[], OpenTable], request: MergeRequest) -> Steps[list[Row]]:
-    """Merge until nothing more is worth it."""
+    """Merge until there is nothing left to merge."""
     if request.precommit:
         pending = _metrics("pending", _Totals(), "Functionality pending implementation")
         return [{"table_path": "PRE-COMMIT MERGE", "metrics": pending}]
@@ -143,14 +145,14 @@ def run_merge(open_table: Callable[[], OpenTable], request: MergeRequest) -> Ste
         table = open_table()
     except TableNotFoundError as missing:
         return _missing_table(missing)
-    table.log.check_changeable()
+    table.log.check_maintainable()
     if not table.snapshot.num_files:
         return [_row(table, _metrics("no_action", _Totals(), "Table is empty"))]
     job = start_job(table.path)
     try:
         totals = yield from _merge_all(table, request, job)
     except BaseException as failure:
-        # also when nobody waits for the command any more
+        # also when no client waits for the command any more
         job.end(str(failure) or "stopped")
         raise
     job.end()
@@ -162,7 +164,7 @@ def run_merge(open_table: Callable[[], OpenTable], request: MergeRequest) -> Ste
 
 
 def _missing_table(failure: TableNotFoundError) -> list[Row]:
-    """The answer where there is nothing to merge."""
+    """Return the result if there is nothing to merge."""
     metrics = _metrics("error", _Totals(), "Table or path does not exist")
     return [{"table_path": failure.context.get("path"), "metrics": metrics}]
 
@@ -203,10 +205,12 @@ def _limits(settings: Settings, request: MergeRequest) -> MergeLimits:
 def _plan_pass(
     table: OpenTable, newest: Snapshot, files: pa.Table, limits: MergeLimits, left_alone: set[str]
 ) -> list[_Planned]:
-    """The groups of one pass."""
+    """Return the groups of one pass."""
     skipped = {*left_alone}
     if table.settings.get(log_keys.TRACK_SKIPPED):
         skipped |= {*newest.skips(table.now_ms())}
+    if is_companion(newest.metadata):
+        files = mergeable(files)
     groups = plan_merge(files, limits, skipped)
     columns = newest.partition_columns
     return [
@@ -218,7 +222,7 @@ def _plan_pass(
 def _batches(
     groups: Sequence[_Planned], settings: Settings, job: MergeJob
 ) -> list[list[Sequence[_Planned]]]:
-    """The groups of a pass: as many as are committed together, so many of these at a time."""
+    """Divide the groups of a pass into batches, and the batches into rounds."""
     size = settings.get(keys.MERGE_BATCH_SIZE) or os.cpu_count() or 1
     at_once = settings.get(keys.MERGE_MAX_BATCHES)
     batches = [groups[start : start + size] for start in range(0, len(groups), size)]
@@ -230,7 +234,7 @@ def _batches(
 def _run_batches(
     table: OpenTable, read: Snapshot, batches: Sequence[Sequence[_Planned]], job: MergeJob
 ) -> Steps[list[dict[str, Any]]]:
-    """Merge the groups of several batches at the same time, then commit batch by batch."""
+    """Merge the groups of several batches concurrently, then commit each batch."""
     payloads = [_payload(table, planned, read) for batch in batches for planned in batch]
     results = iter((yield from run_tasks("merge", payloads)))
     outcomes = []
@@ -254,13 +258,16 @@ def _input(table: OpenTable, add: AddFile) -> dict[str, Any]:
     vector, start, end = add.deletion_vector, add.footer_start_offset, add.footer_end_offset
     deleted = None
     if vector is not None:
-        deleted = base64.b64encode(load_deletions(table.store, vector).serialize()).decode()
+        gone = load_deletions(table.store, vector)
+        if add.companion_runs is not None:
+            gone = gone_documents(add.companion_runs, gone)
+        deleted = base64.b64encode(gone.serialize()).decode()
     footer = [start, end] if start is not None and end is not None else None
     return {"path": add.path, "footer": footer, "deleted": deleted}
 
 
 def _payload(table: OpenTable, planned: _Planned, read: Snapshot) -> dict[str, Any]:
-    """All a task needs; deletions travel with it, because tasks know no log."""
+    """Build a task, including deletions, because tasks do not read the log."""
     paths = planned.group.paths
     by_path = {add.path: add for add in entries.to_adds(touched(read, list(paths)))}
     inputs = [_input(table, by_path[path]) for path in paths]
@@ -279,7 +286,7 @@ def _payload(table: OpenTable, planned: _Planned, read: Snapshot) -> dict[str, A
 
 
 def _inside(read: Snapshot) -> Struct:
-    """The columns that are in splits."""
+    """Return the columns that are stored in splits."""
     fields = read.schema.fields
     return Struct(tuple(f for f in fields if f.name not in read.partition_columns))
 
@@ -341,7 +348,7 @@ def _row(table: OpenTable, metrics: Row) -> Row:
 
 
 def run(command: MergeSplits, context: Context) -> Steps[list[Row]]:
-    """Merge the splits of a table; one that does not exist is an answer, not a failure."""
+    """Merge the splits of a table; report a missing table as a result."""
     assert command.target is not None
     request = MergeRequest(
         where=command.where,

@@ -1,4 +1,4 @@
-"""How merges talk to the store, where that is set for merges alone."""
+"""Store options that are set for merges only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEYS = {
 
 
 def merge_store_options(options: str, settings: Settings) -> str:
-    """The options (JSON) of a store, with what is set for merges alone."""
+    """Return the options (JSON) of a store, with those for merges applied."""
     own = {name: settings.get(key) for name, key in _KEYS.items() if settings.get(key) is not None}
     # a local folder has no options
     return json.dumps({**json.loads(options), **own}) if own and options != "{}" else options

@@ -1,4 +1,4 @@
-"""One merge: several splits of a store into one, wherever there is room to do it."""
+"""One merge: several splits of a store into one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run_merge_task(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the inputs; a failure is a result too, so that other merges of the batch count."""
+    """Merge the inputs; return a failure as a result, so that other merges can be committed."""
     try:
         done = merge_splits(
             [_input(each) for each in payload["inputs"]],

@@ -1,4 +1,4 @@
-"""PREWARM: loading index parts before they are asked for, each split on its home machine."""
+"""PREWARM: load index parts ahead of queries, each split on its preferred host."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _DEFAULT_TIMEOUT = 3600
 
 @dataclass(frozen=True)
 class PrewarmCache(Command):
-    """Load index parts before they are asked for."""
+    """Load index parts into the caches ahead of queries."""
 
     target: Target
     segments: tuple[str, ...] = ()
@@ -63,12 +63,12 @@ class PrewarmCache(Command):
 
 @dataclass(frozen=True)
 class DescribePrewarmJobs(Command):
-    """Show background jobs that load index parts."""
+    """Show background prewarm jobs."""
 
 
 @dataclass(frozen=True)
 class WaitForPrewarmJobs(Command):
-    """Wait until background jobs have finished."""
+    """Wait until background prewarm jobs have finished."""
 
     target: Target | None = None
     job: str | None = None
@@ -81,14 +81,14 @@ class WaitForPrewarmJobs(Command):
 
 @dataclass(frozen=True)
 class _Home:
-    """A machine and the splits it is to hold."""
+    """A host and the splits it should cache."""
 
     executor: Executor
     splits: list[dict[str, Any]]
 
 
 def run_prewarm(table: OpenTable, request: PrewarmCache, context: Context) -> Steps[list[Row]]:
-    """Load the splits of the chosen partitions, or all; one row per machine."""
+    """Load the splits of the selected partitions; return one row per host."""
     parts = plan_parts(
         request.segments or table.settings.get(keys.PREWARM_SEGMENTS),
         request.fields or table.settings.get(keys.PREWARM_FIELDS),
@@ -173,7 +173,7 @@ def _row(
 ) -> Row:
     failed = [split for _, split in results if "error" in split]
     done = [host for host, split in results if "error" not in split]
-    # in local mode the driver's name for itself differs from the machine's
+    # in local mode the driver's host name differs from the executors'
     at_home = len(done) if home.executor.id == DRIVER else done.count(home.executor.host)
     if not results:
         status = "no_splits"
@@ -245,7 +245,7 @@ def _about(context: Context) -> dict[str, Any]:
 
 
 def run_describe_prewarm_jobs(context: Context) -> Steps[list[Row]]:
-    """The background jobs of every machine."""
+    """Return the background jobs of every host."""
     answers = yield from ask_every_host(context, "prewarm_jobs", _about(context))
     return [
         _job(answer.executor_id, answer.host, job)

@@ -1,9 +1,9 @@
-"""Background jobs of PREWARM ... ASYNC MODE on one machine.
+"""Background jobs of PREWARM ... ASYNC MODE on one host.
 
-A job is a process of its own: Spark ends a Python worker that is idle for a minute, and the process
-that runs the command must answer others. How far a job is stands in a file that any process of the
-application on this machine can read. What it is to do, keys of the store included, goes in through
-its standard input and is written nowhere.
+A job is a separate process: Spark ends a Python worker that is idle for a minute, and the process
+that runs the command must stay available. The progress of a job is in a file that every process of
+the application on this host can read. Its work, including credentials, is passed through standard
+input and never written to disk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RUNNING, COMPLETED, FAILED = "RUNNING", "COMPLETED", "FAILED"
 
 
 def run_start_task(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Start a job, unless as many run already as may."""
+    """Start a job unless the maximum number is already running."""
     running = [job for job in _jobs(payload) if job["status"] == RUNNING]
     if len(running) >= payload["max_concurrent"]:
         return {"status": "rejected"}
@@ -60,12 +60,12 @@ def run_start_task(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_list_task(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The jobs of this machine."""
+    """Return the jobs of this host."""
     return {"jobs": _jobs(payload)}
 
 
 def run_wait_task(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The jobs that are asked for, when they are over or the time is."""
+    """Wait for the requested jobs, or until the timeout, and return them."""
     deadline = time.monotonic() + payload["timeout"]
     while True:
         wanted = [job for job in _jobs(payload) if _is_wanted(job, payload)]
@@ -81,7 +81,7 @@ def _is_wanted(job: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
 
 
 def _jobs(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The jobs that are remembered, oldest first."""
+    """Return the recorded jobs, oldest first."""
     found = []
     for file, job in all_json(host_folder(payload["app"], _FOLDER)):
         gone = job["status"] == RUNNING and not is_alive(job["pid"])
@@ -103,7 +103,7 @@ def _now_ms() -> int:
 
 
 def work(payload: Mapping[str, Any]) -> None:
-    """What the job's own process does."""
+    """Run a job in its own process."""
     job = dict(payload["job"])
 
     def note() -> None:

@@ -1,6 +1,6 @@
-"""What PREWARM loaded of which table, remembered for machines that come later.
+"""A record of what PREWARM loaded, for hosts that join later.
 
-The note lies on the machine of the driver, where any process that plans a query finds it.
+The record is on the driver's host, where every process that plans a query finds it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Note:
 
 
 def note_prewarm(path: str, note: Note) -> None:
-    """Remember the last PREWARM of a table."""
+    """Record the last PREWARM of a table."""
     write_json(_file(path), asdict(note))
 
 
 def noted_prewarm(path: str) -> Note | None:
-    """The last PREWARM of a table, if there was one since the caches were flushed."""
+    """Return the last PREWARM of a table since the caches were flushed, or None."""
     found = read_json(_file(path))
     if found is None:
         return None
@@ -38,7 +38,7 @@ def noted_prewarm(path: str) -> Note | None:
 
 
 def forget_prewarms() -> None:
-    """Nothing is loaded any more."""
+    """Delete all records."""
     for file in _folder().glob("*.json"):
         file.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Loading some splits into the caches of one machine."""
+"""Load splits into the caches of one host."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from indextables.runtime.handles import native_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# what another try will not mend
+# errors that a retry does not fix
 _LASTING = ("FILE_MISSING", "SPLIT_CORRUPT", "STORAGE_BAD_PATH")
 
 
 def run_prewarm_task(
     payload: Mapping[str, Any], note: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
-    """Load the splits; a failure is a result too. `note` is called after every split."""
+    """Load the splits; return a failure as a result. `note` is called after every split."""
     store = native_store(payload["url"], payload["store_options"])
 
     def load(split: Mapping[str, Any]) -> dict[str, Any]:

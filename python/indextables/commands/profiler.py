@@ -1,4 +1,4 @@
-"""The profiler: how long which part of the engine takes, on all machines."""
+"""The profiler: the time spent in each part of the engine, on all hosts."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _CACHES = columns("cache string, hits bigint, misses bigint, hit_rate double")
 
 @dataclass(frozen=True)
 class EnableProfiler(Command):
-    """Start to measure the engine."""
+    """Start profiling the engine."""
 
 
 @dataclass(frozen=True)
 class DisableProfiler(Command):
-    """Stop to measure the engine."""
+    """Stop profiling the engine."""
 
 
 @dataclass(frozen=True)
 class DescribeProfiler(Command):
-    """Show what was measured."""
+    """Show the profile."""
 
 
 @dataclass(frozen=True)
 class ResetProfiler(Command):
-    """Show what was measured and start anew."""
+    """Show the profile and reset it."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class DescribeProfilerCache(Command):
 
 @dataclass(frozen=True)
 class ResetProfilerCache(Command):
-    """Show hits and misses of the caches and start anew."""
+    """Show hits and misses of the caches and reset them."""
 
 
 def run_switch_profiler(context: Context, *, on: bool) -> Steps[list[Row]]:
-    """Start or stop to measure: here at once, in other processes with their next task."""
+    """Start or stop profiling: here at once, in other processes with their next task."""
     handles.profile_everywhere(context.app(), on=on)
     hosts = len((yield from machine_stats(context)))
-    message = "the engine is measured" if on else "the engine is measured no longer"
+    message = "profiling started" if on else "profiling stopped"
     return [{"status": "enabled" if on else "disabled", "host_count": hosts, "message": message}]
 
 
 def run_describe_profiler(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
-    """What was measured on all machines, most time first."""
+    """Return the profile of all hosts, most time first."""
     answers = yield from machine_stats(context, "sections" if reset else None)
     measured = total(ProcessStats.from_json(each.result) for each in answers)
     return [
@@ -79,7 +79,7 @@ def run_describe_profiler(context: Context, *, reset: bool = False) -> Steps[lis
 
 
 def run_describe_profiler_cache(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
-    """Hits and misses of the caches on all machines."""
+    """Return hits and misses of the caches on all hosts."""
     answers = yield from machine_stats(context, "caches" if reset else None)
     found = total(ProcessStats.from_json(each.result) for each in answers).cache
     counts = {
@@ -104,14 +104,14 @@ def run_switch(command: EnableProfiler | DisableProfiler, context: Context) -> S
 
 
 def run_sections(command: DescribeProfiler | ResetProfiler, context: Context) -> Steps[list[Row]]:
-    """Show what was measured, perhaps for the last time."""
+    """Show the profile, and reset it if requested."""
     return run_describe_profiler(context, reset=isinstance(command, ResetProfiler))
 
 
 def run_caches(
     command: DescribeProfilerCache | ResetProfilerCache, context: Context
 ) -> Steps[list[Row]]:
-    """Show hits and misses, perhaps for the last time."""
+    """Show hits and misses, and reset them if requested."""
     return run_describe_profiler_cache(context, reset=isinstance(command, ResetProfilerCache))
 
 

@@ -1,9 +1,9 @@
-"""PURGE: delete what no version refers to any more.
+"""PURGE: delete files that no version refers to.
 
-The data is listed first and the log read after it, so that whatever was committed before the
-listing counts as referred to; what a running writer has not committed yet is protected by its age.
-The log's own old files go before the data they refer to: a crash in between leaves orphans, never a
-version that names a deleted file.
+The data is listed before the log is read, so that everything committed before the listing counts as
+referenced. Files of a running writer that are not yet committed are protected by their age. Old
+files of the log are deleted before the data they refer to: a crash in between leaves orphans, never
+a version that refers to a deleted file.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from indextables.runtime.steps import Steps
 
 _log = logging.getLogger("indextables.purge")
-_DELETIONS = 8  # files deleted at the same time
-_SHOWN = 1000  # candidates that a dry run names
+_DELETIONS = 8  # files deleted concurrently
+_SHOWN = 1000  # candidates listed by a dry run
 _RETENTION = SpanKind(("DAYS", "HOURS"))
 _OUTPUT = columns(
     "table_path string, metrics struct<status string, orphaned_files_found bigint, "
@@ -54,12 +54,12 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class Purge(Command):
-    """Delete files that nothing refers to any more.
+    """Delete files that are no longer referenced.
 
-    Splits and index files go when no version that can still be read names them and they are older
-    than the retention, 7 days unless said. Of the log, version files, states and manifests go when
-    they are below the newest checkpoint and older than the log's retention, 30 days unless said.
-    DRY RUN deletes nothing, counts, and names the candidates in its message.
+    Deletes splits and index files that no readable version refers to and that are older than the
+    retention (default 7 days). Deletes version files, states and manifests of the log that are
+    below the latest checkpoint and older than the log's retention (default 30 days). DRY RUN
+    deletes nothing, counts the files and lists candidates in its message.
     """
 
     target: Target
@@ -70,7 +70,7 @@ class Purge(Command):
 
 @dataclass(frozen=True)
 class PurgePlan:
-    """What goes: files of the log, and orphans among the data."""
+    """The files to delete: files of the log, and orphaned data files."""
 
     policy: Policy
     log: Cleaned
@@ -85,8 +85,8 @@ def run_purge(
     log_hours: float | None = None,
     dry_run: bool = False,
 ) -> list[Row]:
-    """Delete orphaned splits and index files, and what of the log has outlived its retention."""
-    table.log.check_changeable()
+    """Delete orphaned splits and index files, and log files older than the retention."""
+    table.log.check_maintainable()
     started = table.now_ms()
     hours = _retention_hours(table.settings, older_than_hours)
     plan = plan_purge(table, hours, log_hours, started)
@@ -100,7 +100,7 @@ def run_purge(
 
 
 def plan_purge(table: OpenTable, hours: float, log_hours: float | None, now_ms: int) -> PurgePlan:
-    """Look at the whole table and decide; nothing is changed."""
+    """Scan the whole table and decide what to delete, without changing anything."""
     inventory = take_inventory(table.log)
     policy = _policy(table.settings, log_hours)
     cleaned = table.log.clean(policy, dry_run=True)
@@ -121,7 +121,7 @@ def _retention_hours(settings: Settings, asked: float | None) -> float:
 
 
 def _policy(settings: Settings, asked: float | None) -> Policy:
-    """How long the log is kept; a clause of the command counts for states as well."""
+    """Return the retention of the log; a clause of the command also applies to states."""
     policy = Policy.of(settings)
     if asked is None:
         return policy
@@ -129,7 +129,7 @@ def _policy(settings: Settings, asked: float | None) -> Policy:
 
 
 def _delete(table: OpenTable, paths: Sequence[str]) -> list[str]:
-    """Delete files; those that could not be deleted come back."""
+    """Delete files and return those that could not be deleted."""
     tries = table.settings.get(keys.PURGE_RETRIES) + 1
     with ThreadPoolExecutor(table.settings.get(keys.PURGE_PARALLELISM) or _DELETIONS) as pool:
         done = pool.map(lambda path: _delete_one(table, path, tries), paths)
@@ -188,7 +188,7 @@ def _row(
 
 
 def run(command: Purge, context: Context) -> Steps[list[Row]]:
-    """Delete what nothing refers to any more, or count it."""
+    """Delete unreferenced files, or count them."""
     return run_purge(
         (yield from open_target(command.target, context)),
         older_than_hours=command.older_than.hours if command.older_than else None,

@@ -1,4 +1,4 @@
-"""A table's schema and files, worked out from its splits alone."""
+"""Rebuild a table's schema and entries from its splits alone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from indextables.commands.split_footer import SplitFooter, read_footer
-from indextables.commands.split_schema import SplitColumns, read_columns
+from indextables.engine.split import Split
 from indextables.engine.writer import ColumnStats
 from indextables.errors import CorruptError, StorageError, error
 from indextables.log.actions import AddFile
 from indextables.log.partitions import parse_folder, unescape
 from indextables.log.protocol import LEAN_SPLITS
-from indextables.model.types import Atomic, DataType, Field, Struct
+from indextables.model.types import Atomic, DataType, Field, Struct, parse_type
+from indextables.runtime.handles import native_store
 from indextables.save.statistics import render_extremes
 
 if TYPE_CHECKING:
@@ -27,11 +27,49 @@ if TYPE_CHECKING:
 _log = logging.getLogger("indextables.repair")
 _INT_LIMIT = 2**31
 _LONG_LIMIT = 2**63
+# encodings of columns that are more than their type says
+_ROLES = frozenset({"string", "text", "json", "ip"})
+
+
+@dataclass(frozen=True)
+class DescribedSplit:
+    """A split and what it says about itself, see `_native.Split.describe`."""
+
+    meta: ObjectMeta
+    said: Mapping[str, Any]
+
+    @property
+    def schema(self) -> Struct:
+        """The columns in it."""
+        columns = self.said["columns"]
+        return Struct(tuple(Field(c["name"], parse_type(c["type"], c["name"])) for c in columns))
+
+    @property
+    def fields(self) -> list[Mapping[str, Any]]:
+        """How its columns were indexed, as the writer is told."""
+        mapped = {each["name"]: each for each in self.said["doc_mapping"]}
+        return [_field(column, mapped.get(column["name"], {})) for column in self.said["columns"]]
+
+    @property
+    def bounds(self) -> Mapping[str, ColumnStats]:
+        """The bounds of the columns that have any."""
+        return {
+            column["name"]: ColumnStats(column["min"], column["max"], column["nulls"])
+            for column in self.said["columns"]
+            if column.get("min") is not None and column.get("max") is not None
+        }
+
+
+def _field(column: Mapping[str, Any], mapped: Mapping[str, Any]) -> Mapping[str, Any]:
+    role = column["encoding"] if column["encoding"] in _ROLES else "auto"
+    kept = {key: mapped[key] for key in ("fast", "stored", "indexed") if key in mapped}
+    tokenizer = {"tokenizer": mapped.get("tokenizer", "default")} if role == "text" else {}
+    return {"name": column["name"], "role": role, **kept, **tokenizer}
 
 
 @dataclass(frozen=True)
 class RebuildPlan:
-    """Everything a new log says."""
+    """The contents of a new log."""
 
     schema: Struct
     partition_columns: tuple[str, ...]
@@ -41,41 +79,41 @@ class RebuildPlan:
 
 
 def find_splits(store: Store) -> list[ObjectMeta]:
-    """All splits in a table's folder; a hidden one was never finished."""
+    """Return all splits in a table's folder, except hidden ones, which are unfinished."""
     found = (meta for meta in store.list("") if meta.path.endswith(".split"))
     return [meta for meta in found if not meta.path.rpartition("/")[2].startswith(".")]
 
 
 def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings) -> RebuildPlan:
-    """Read every split's own words; those that cannot be read are left out."""
-    read: list[tuple[ObjectMeta, SplitFooter, SplitColumns]] = []
+    """Read the metadata of every split, skipping those that cannot be read."""
+    read: list[DescribedSplit] = []
+    native = native_store(*store.native())
     for meta in splits:
         try:
-            footer = read_footer(store, meta.path)
-            read.append((meta, footer, read_columns(store, footer)))
+            read.append(DescribedSplit(meta, Split(native, meta.path).describe()))
         except (CorruptError, StorageError) as problem:
-            _log.warning("`%s` is left out: %s", meta.path, problem)
+            _log.warning("skipping `%s`: %s", meta.path, problem)
     if not read:
         raise error("REPAIR_NO_SPLITS", path=store.url)
-    names = _partition_names(meta.path for meta, _, _ in read)
-    # some writers keep partition columns inside splits too
-    inside = _merged((columns.schema for _, _, columns in read), names)
-    values = [parse_folder(meta.path) for meta, _, _ in read]
+    names = _partition_names(split.meta.path for split in read)
+    # some writers also store partition columns in splits
+    inside = _merged((split.schema for split in read), names)
+    values = [parse_folder(split.meta.path) for split in read]
     partitions = [Field(name, _inferred([v.get(name) for v in values])) for name in names]
     schema = Struct((*inside.fields, *partitions))
-    fields = {field["name"]: field for _, _, columns in read for field in columns.fields}
-    lean = any(columns.lean for _, _, columns in read)
+    fields = {field["name"]: field for split in read for field in split.fields}
+    lean = any(split.said["layout"] == "lean" for split in read)
     return RebuildPlan(
         schema,
         names,
         tuple(fields[field.name] for field in inside.fields),
-        tuple(_add(*each, schema, settings) for each in read),
+        tuple(_add(split, schema, settings) for split in read),
         frozenset({LEAN_SPLITS} if lean else ()),
     )
 
 
 def _merged(schemas: Iterable[Struct], without: Sequence[str]) -> Struct:
-    """All columns there are; the first split that has one decides its type."""
+    """Return all columns; the first split that has a column determines its type."""
     fields: dict[str, Field] = {}
     for schema in schemas:
         for field in schema.fields:
@@ -95,7 +133,7 @@ def _partition_names(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _inferred(texts: Sequence[str | None]) -> DataType:
-    """The type of a partition column, as Spark infers it from folder names."""
+    """Infer the type of a partition column from folder names, as Spark does."""
     given = [text for text in texts if text is not None]
     if given and all(_fits(text, _INT_LIMIT) for text in given):
         return Atomic("integer")
@@ -119,12 +157,10 @@ def _parses(parse: Callable[[str], object], text: str) -> bool:
     return True
 
 
-def _add(
-    meta: ObjectMeta, footer: SplitFooter, columns: SplitColumns, schema: Struct, settings: Settings
-) -> AddFile:
-    stats = {name: ColumnStats(low, high, 0) for name, (low, high) in columns.bounds.items()}
-    low, high = render_extremes(stats, schema, settings)
-    mapping = json.dumps(list(columns.doc_mapping), separators=(",", ":"), ensure_ascii=False)
+def _add(split: DescribedSplit, schema: Struct, settings: Settings) -> AddFile:
+    meta, said = split.meta, split.said
+    low, high = render_extremes(split.bounds, schema, settings)
+    mapping = json.dumps(said["doc_mapping"], separators=(",", ":"), ensure_ascii=False)
     return AddFile(
         path=meta.path,
         partition_values=parse_folder(meta.path),
@@ -132,12 +168,12 @@ def _add(
         modification_time=meta.modified_ms,
         min_values=low or None,
         max_values=high or None,
-        num_records=columns.rows,
-        footer_start_offset=footer.footer_start,
-        footer_end_offset=footer.size,
+        num_records=said["num_docs"],
+        footer_start_offset=said["footer_start"],
+        footer_end_offset=said["footer_end"],
         has_footer_offsets=True,
         delete_opstamp=0,
         num_merge_ops=0,
         doc_mapping_json=mapping,
-        uncompressed_size_bytes=footer.footer_start,
+        uncompressed_size_bytes=said["footer_start"],
     )

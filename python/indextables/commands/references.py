@@ -1,4 +1,4 @@
-"""Which files any version that can still be read refers to."""
+"""The files that readable versions refer to."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _INDEX_NAME = re.compile(r"index-[0-9a-fA-F-]{36}-\d+")
 
 
 def find_references(log: Log, versions: Iterable[int], bases: Iterable[int]) -> set[str]:
-    """Everything that these version files and these bases name, and the newest version needs.
+    """Return all files that these version files, these bases and the latest version refer to.
 
-    A base that cannot be read is an error: what it needs is unknown, so nothing may be deleted.
+    A base that cannot be read is an error: its references are unknown, so nothing may be deleted.
     """
     found: set[str] = set()
     for base in bases:
@@ -69,7 +69,7 @@ def _add_action(found: set[str], action: Action) -> None:
 
 
 def _add_index_names(found: set[str], value: Any) -> None:
-    """Index files are also named where newer writers put them: anything that looks like one."""
+    """Also find index files in unknown members that newer writers may use."""
     if value:
         text = value if isinstance(value, str) else json.dumps(value)
         found.update(INDEX_FOLDER + name for name in _INDEX_NAME.findall(text))

@@ -1,4 +1,4 @@
-"""All commands, collected from the verb files of this folder: a new one is one file."""
+"""All commands, collected from the modules of this package."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def _collect() -> tuple[Rule, ...]:
     for module in iter_modules(commands.__path__):
         if module.name != "registry":
             found += getattr(import_module(f"{commands.__name__}.{module.name}"), "RULES", ())
-    # where the words of one rule begin another, the longer is tried first
+    # if the words of one rule are a prefix of another's, the longer rule is tried first
     return tuple(sorted(found, key=lambda rule: (-len(words_of(rule.start)), rule.start)))
 
 
 RULES = _collect()
-# a command is written in its own words
+# render a command with its own syntax, not a borrowed one
 BY_COMMAND: dict[type[Command], Rule] = {
     rule.command: rule for rule in sorted(RULES, key=lambda rule: not rule.borrowed)
 }
 
 
 def output_of(command: Command) -> Struct:
-    """The columns this command answers with."""
+    """Return the output columns of a command."""
     return BY_COMMAND[type(command)].output

@@ -1,4 +1,4 @@
-"""REPAIR: write a log anew, from what another log still says or from the splits alone."""
+"""REPAIR: rebuild a transaction log, from a damaged one or from the splits alone."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class Repair(Command):
-    """Rebuild a log: to a new place, or from the splits when it is lost.
+    """Rebuild a transaction log at a new location, or from the splits if it is lost.
 
-    With AT LOCATION both texts name a folder `_transaction_log`; live files that still exist are
-    written as a new log there. Without it, a table whose log is gone gets a new one from its
-    splits: every split that can be read is in it again, also those that had been removed but not
-    yet purged.
+    With AT LOCATION, both paths are `_transaction_log` folders; live splits that still exist are
+    written to a new log there. Without it, a table whose log is lost gets a new log from its
+    splits. It contains every readable split, including splits that were removed but not yet
+    purged.
     """
 
     source: str
@@ -47,7 +47,7 @@ class _Counts:
 
 
 def run_repair(source: str, destination: str | None, context: Context) -> list[Row]:
-    """Repair a log; what goes wrong is told in the answer and changes nothing."""
+    """Repair a log; report a failure as a result, without changing anything."""
     target = destination if destination is not None else source
     try:
         counts = (
@@ -72,7 +72,7 @@ def run_repair(source: str, destination: str | None, context: Context) -> list[R
 
 
 def _root(path: str) -> str:
-    """The table of a log's folder."""
+    """Return the table of a `_transaction_log` folder."""
     trimmed = path.rstrip("/")
     if not trimmed.endswith(f"/{names.FOLDER}"):
         raise error("REPAIR_PATH", path=path, folder=names.FOLDER)
@@ -80,7 +80,7 @@ def _root(path: str) -> str:
 
 
 def _copy(source: str, destination: str, context: Context) -> _Counts:
-    """Write the live files of one log that still exist as the first versions of another."""
+    """Write the existing live splits of one log as the first versions of another."""
     log = context.log(_root(source))
     place = context.log(_root(destination)).store
     if next(iter(place.list(names.FOLDER)), None) is not None:
@@ -94,7 +94,7 @@ def _copy(source: str, destination: str, context: Context) -> _Counts:
 
 
 def _write_versions(place: Store, snapshot: Snapshot, files: list[AddFile]) -> None:
-    """Plain text, so that a person can read what was repaired."""
+    """Render plain text, so that a person can read the repaired log."""
     metadata = replace(
         snapshot.metadata,
         configuration={
@@ -108,7 +108,7 @@ def _write_versions(place: Store, snapshot: Snapshot, files: list[AddFile]) -> N
 
 
 def _put(place: Store, version: int, data: bytes) -> None:
-    """Write a version; whoever's it is when the store does not say, is decided by reading it."""
+    """Write a version; if the outcome is unknown, read it back to decide."""
     path, lost = names.version_file(version), None
     try:
         if place.put(path, data, if_absent=True):
@@ -117,25 +117,25 @@ def _put(place: Store, version: int, data: bytes) -> None:
         lost = failure
     found = place.find(path)
     if found is None:
-        detail = f"the store did not say whether version {version} was written"
+        detail = f"it is unknown whether version {version} was written"
         raise error("COMMIT_UNKNOWN", operation="REPAIR", path=place.url, detail=detail) from lost
     if found != data:
         raise error("REPAIR_NOT_EMPTY", path=place.url)
 
 
 def _rebuild(path: str, context: Context) -> _Counts:
-    """Make a log for the splits of a table that has none, or only the ruins of one."""
+    """Create a log for the splits of a table that has none or only an unreadable one."""
     trimmed = path.rstrip("/")
     log = context.log(trimmed.removesuffix(f"/{names.FOLDER}"))
     if log.reader.listing().latest is not None:
         raise error("REPAIR_LOG_EXISTS", path=path)
-    # what was read of the lost log must not outlive it
+    # drop what was cached of the lost log
     log.invalidate()
     splits = find_splits(log.store)
     if not splits:
         raise error("REPAIR_NO_SPLITS", path=path)
     plan = plan_rebuild(log.store, splits, context.settings({}))
-    # it would send readers and writers of the new log to versions of the lost one
+    # it would point readers and writers of the new log to versions of the lost one
     log.store.delete([names.POINTER])
     created = log.create(
         plan.schema, plan.partition_columns, remember_fields(plan.fields), plan.features
@@ -152,7 +152,7 @@ def _rebuild(path: str, context: Context) -> _Counts:
 
 
 def run(command: Repair, context: Context) -> list[Row]:
-    """Write a log anew."""
+    """Rebuild a log."""
     return run_repair(command.source, command.destination, context)
 
 

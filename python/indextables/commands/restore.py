@@ -1,4 +1,4 @@
-"""RESTORE: make an older version the newest, as a new commit; nothing of the history is lost."""
+"""RESTORE: commit the contents of an older version as a new version."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class Restore(Command):
-    """Make an older version the newest, as a new commit.
+    """Restore an older version of a table, as a new commit.
 
-    A moment without an offset is in UTC.
+    A timestamp without an offset is in UTC.
     """
 
     target: Target
@@ -65,7 +65,7 @@ class Restore(Command):
 def run_restore(
     table: OpenTable, version: int | None = None, timestamp_ms: int | None = None
 ) -> list[Row]:
-    """Bring back the files, schema and properties of a version."""
+    """Restore the splits, schema and properties of a version."""
     if version is not None:
         wanted = table.log.snapshot(version)
     else:
@@ -77,12 +77,13 @@ def run_restore(
 
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
         nonlocal replaced
-        # somebody may commit in between: what counts is what was really replaced
+        # another writer may commit in between: count what was actually replaced
         replaced = newest
         assert transaction.rebuild is not None
         return transaction.rebuild(newest)
 
-    committed = table.log.commit(replace(transaction, rebuild=rebuild))
+    table.log.check_maintainable()
+    committed = table.log.commit(replace(transaction, rebuild=rebuild, on_companion=True))
     back, gone = difference(wanted, replaced)
     after = committed.snapshot
     return [
@@ -102,7 +103,7 @@ def run_restore(
 
 
 def difference(wanted: Snapshot, newest: Snapshot) -> tuple[list[AddFile], pa.Table]:
-    """The files to add and to remove to get from one snapshot to another."""
+    """Return the splits to add and to remove to get from one snapshot to another."""
     there, here = _keyed(wanted.files()), _keyed(newest.files())
     back = [index for key, index in there.items() if key not in here]
     gone = [index for key, index in here.items() if key not in there]
@@ -111,7 +112,7 @@ def difference(wanted: Snapshot, newest: Snapshot) -> tuple[list[AddFile], pa.Ta
 
 
 def _keyed(files: pa.Table) -> dict[tuple[str, str], int]:
-    """Rows by path and deletions: the same split with other deletions is another file."""
+    """Key entries by path and deletion vector: the same split with other deletions differs."""
     vectors = files["deletionVector"].to_pylist()
     return {
         (path, str(vector)): index
@@ -120,7 +121,7 @@ def _keyed(files: pa.Table) -> dict[tuple[str, str], int]:
 
 
 def _check_files(table: OpenTable, wanted: Snapshot, back: list[AddFile]) -> None:
-    """Refuse when PURGE has deleted what the version needs."""
+    """Fail if PURGE has deleted files of the version."""
     needed: Iterable[str] = {
         *(add.path for add in back),
         *(add.deletion_vector.file for add in back if add.deletion_vector is not None),

@@ -1,4 +1,4 @@
-"""DATA SKIPPING STATS: how many splits pruning has saved in this process."""
+"""DATA SKIPPING STATS: how many splits were pruned in this process."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class FlushDataSkippingStats(Command):
 
 @dataclass(frozen=True)
 class InvalidateDataSkippingCache(Command):
-    """Reset the pruning counters and forget what pruning kept."""
+    """Reset the pruning counters and caches."""
 
 
 @dataclass(frozen=True)
 class DescribeDataSkippingStats(Command):
-    """Show how many splits pruning saved."""
+    """Show how many splits were pruned."""
 
 
 def run_describe_skipping_stats() -> list[Row]:
-    """Counters and rates since the process began or the last reset."""
+    """Return counters and rates since the process started or the last reset."""
     total = totals()
     skipped = total.by_partition + total.by_stats
     metrics = {
@@ -48,14 +48,14 @@ def run_describe_skipping_stats() -> list[Row]:
 
 
 def run_reset_skipping_stats() -> list[Row]:
-    """Start counting anew."""
+    """Reset the counters."""
     cleared = totals(reset=True).considered
     return [
         {
             "cache_type": "data_skipping",
             "status": "success",
             "cleared_entries": cleared,
-            "message": "counters reset; pruning keeps nothing else between queries",
+            "message": "counters reset; pruning caches nothing else between queries",
         }
     ]
 

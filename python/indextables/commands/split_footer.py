@@ -1,4 +1,4 @@
-"""The container of a split: which files are inside, read without opening the index.
+"""The container of a split: its files, read without opening the index.
 
 spec: SPLIT 1
 """
@@ -25,7 +25,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class SplitFooter:
-    """Where the files of a split stand, and the offsets the log keeps."""
+    """The offsets of a split's files, and the footer offsets that the log records."""
 
     path: str
     size: int
@@ -33,14 +33,14 @@ class SplitFooter:
     files: Mapping[str, tuple[int, int]]
 
     def read_json(self, store: Store, name: str) -> Any | None:
-        """One file of the split as JSON, None when the split has no such file."""
+        """Read one file of the split as JSON, or return None if it does not exist."""
         place = self.files.get(name)
         if place is None:
             return None
         try:
             return json.loads(store.get_range(self.path, *place))
         except ValueError:
-            raise _corrupt(self.path, f"`{name}` is no JSON") from None
+            raise _corrupt(self.path, f"`{name}` is not valid JSON") from None
 
 
 def read_footer(store: Store, path: str) -> SplitFooter:
@@ -57,7 +57,7 @@ def read_footer(store: Store, path: str) -> SplitFooter:
         raise _corrupt(path, "its footer does not fit")
     data = store.get_range(path, start, table_end)
     if _HEAD.unpack_from(data) != (_MAGIC, _VERSION):
-        raise _corrupt(path, "its footer does not begin as one")
+        raise _corrupt(path, "its footer has the wrong magic number")
     return SplitFooter(path, meta.size, start, _files(data[_HEAD.size :], start, path))
 
 
@@ -75,7 +75,7 @@ def _files(text: bytes, limit: int, path: str) -> dict[str, tuple[int, int]]:
     except (ValueError, KeyError, TypeError):
         raise _corrupt(path, "its list of files cannot be read") from None
     if any(not 0 <= start <= end <= limit for start, end in files.values()):
-        raise _corrupt(path, "a file of it lies outside of it")
+        raise _corrupt(path, "one of its files is out of bounds")
     return files
 
 

@@ -1,4 +1,4 @@
-"""The columns of a split, as the split itself tells them: for tables whose log is lost."""
+"""The columns of a split, read from the split itself, for tables whose log is lost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ROLES = {"text": "text", "json": "json", "ip": "ip", "string": "string"}
 
 @dataclass(frozen=True)
 class SplitColumns:
-    """What a split says about its columns: types, roles, and the document mapping of the log."""
+    """The columns of a split: types, roles, and the document mapping for the log."""
 
     rows: int
     schema: Struct
@@ -46,7 +46,7 @@ class SplitColumns:
 
 
 def read_columns(store: Store, footer: SplitFooter) -> SplitColumns:
-    """Read the columns of a split, whoever wrote it."""
+    """Read the columns of a split of any writer."""
     meta = footer.read_json(store, _META)
     if meta is None:
         raise error("FILE_CORRUPT", path=footer.path, detail="it has no `meta.json`")
@@ -82,7 +82,7 @@ def _options(written: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _mapping(written: Mapping[str, Any]) -> dict[str, Any]:
-    """A field as the document mapping of the log has it."""
+    """Return a field as in the document mapping of the log."""
     options = _options(written)
     indexing = options.get("indexing")
     found = {
@@ -110,7 +110,7 @@ def _field(column: Mapping[str, Any], mapping: Sequence[Mapping[str, Any]]) -> d
 
 
 def _guess(written: Mapping[str, Any]) -> dict[str, Any]:
-    """The role of a column of another writer, from how it was indexed."""
+    """Infer the role of another writer's column from its index options."""
     known = _mapping(written)
     roles = {"object": "json", "ip": "ip"}
     role = roles.get(known["type"], "auto")

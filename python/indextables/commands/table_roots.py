@@ -24,7 +24,7 @@ from indextables.log import operations
 from indextables.log.protocol import is_companion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from indextables.log import Metadata
     from indextables.read.table import OpenTable, Row
@@ -68,10 +68,17 @@ class DescribeTableRoots(Command):
     target: Target
 
 
+def root_properties(roots: Iterable[tuple[str, str]], now_ms: int) -> dict[str, str]:
+    """What the configuration of a companion keeps of roots that a command names."""
+    found: dict[str, str] = {}
+    for name, path in roots:
+        found |= {_PREFIX + name: path, _PREFIX + name + _SET_AT: str(now_ms)}
+    return found
+
+
 def run_set_table_root(table: OpenTable, name: str, path: str) -> list[Row]:
     """Remember a root."""
-    key, now = _PREFIX + name, str(table.now_ms())
-    _change(table, {key: path, key + _SET_AT: now}, name)
+    _change(table, root_properties([(name, path)], table.now_ms()), name)
     return [{"status": f"Table root '{name}' set to '{path}'"}]
 
 

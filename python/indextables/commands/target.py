@@ -1,4 +1,4 @@
-"""What a command is about: a path, or a name to look up in the catalog."""
+"""The target of a command: a path, or a name to look up in the catalog."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from indextables.runtime.context import Context
 
 MAX_PARTS = 2
-# words that cannot be a name unless they are quoted
+# words that are names only if quoted
 RESERVED = frozenset({"MERGE", "SPLITS", "WHERE", "TARGET", "SIZE", "PRECOMMIT", "FLUSH"})
 _PATH_STARTS = ("/", "./", "../")
 
 
 @dataclass(frozen=True)
 class Target:
-    """A quoted text (`path`) or the parts of a qualified name."""
+    """A quoted string (`path`) or the parts of a qualified name."""
 
     path: str | None = None
     name: tuple[str, ...] = ()
@@ -34,14 +34,14 @@ class Target:
 
     @property
     def is_path(self) -> bool:
-        """Whether no catalog needs to be asked."""
+        """Whether no catalog lookup is needed."""
         if self.path is None:
             return False
         return self.path.startswith(_PATH_STARTS) or names_store(self.path)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The name to ask the catalog for; a quoted text that is no path is one too."""
+        """The name to look up in the catalog; a quoted string that is not a path counts as one."""
         return self.name or tuple((self.path or "").split("."))
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ def require_short_name(target: Target | None) -> None:
 
 
 def locate(target: Target) -> Steps[str]:
-    """The path a target means: itself, what the catalog says, or a text that must be a path."""
+    """Resolve a target to a path, through the catalog if it is a name."""
     if target.is_path:
         return str(target)
     found = yield from ask_location(target.parts)
@@ -67,6 +67,6 @@ def locate(target: Target) -> Steps[str]:
 
 
 def open_target(target: Target, context: Context) -> Steps[OpenTable]:
-    """The table a target means, at its newest version."""
+    """Load the latest snapshot of the target table."""
     path = yield from locate(target)
     return open_table(path, context)

@@ -1,4 +1,4 @@
-"""Moments of the log as values of answers."""
+"""Timestamps of the log as output values."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from datetime import UTC, datetime
 
 
 def moment(millis: int | None) -> datetime | None:
-    """A moment of the log as a value of a timestamp column."""
+    """Convert a timestamp of the log to a value of a timestamp column."""
     return None if millis is None else datetime.fromtimestamp(millis / 1000, UTC)

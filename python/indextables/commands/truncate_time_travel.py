@@ -1,4 +1,4 @@
-"""TRUNCATE TIME TRAVEL: forget every version but the newest. Data files are left to PURGE."""
+"""TRUNCATE TIME TRAVEL: remove every version but the latest. Data files stay until PURGE."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class TruncateTimeTravel(Command):
-    """Forget all versions but the newest. Data files stay until PURGE."""
+    """Remove all versions but the latest. Data files stay until PURGE."""
 
     target: Target
     dry_run: bool = False
 
 
 def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
-    """Make sure that a checkpoint of the newest version exists, then delete what is older.
+    """Make sure that a checkpoint of the latest version exists, then delete older log files.
 
     A dry run writes nothing, not even the checkpoint.
     """
-    table.log.check_changeable()
+    table.log.check_maintainable()
     version = table.snapshot.version
     if not dry_run and not _has_whole_state(table, version):
         version = table.log.checkpoint().version
@@ -65,13 +65,13 @@ def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
 
 
 def _has_whole_state(table: OpenTable, version: int) -> bool:
-    """Whether a state of this version stands on its own, with its metadata."""
+    """Whether this version has a state that includes its metadata."""
     listing = table.log.reader.listing()
     return version in listing.states and table.log.reader.states.read(version).metadata is not None
 
 
 def _manifests_in_use(table: OpenTable, version: int) -> set[str]:
-    """Manifests of the kept state, which may stand in an older state's folder."""
+    """Return the manifests of the kept state, which may be in the folder of an older state."""
     if version not in table.log.reader.listing().states:
         return set()
     state = table.log.reader.states.read(version)
@@ -79,7 +79,7 @@ def _manifests_in_use(table: OpenTable, version: int) -> set[str]:
 
 
 def run(command: TruncateTimeTravel, context: Context) -> Steps[list[Row]]:
-    """Forget older versions; a failure is an answer."""
+    """Remove older versions; report a failure as a result."""
     try:
         table = yield from open_target(command.target, context)
         return run_truncate(table, dry_run=command.dry_run)

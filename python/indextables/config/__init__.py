@@ -1,1 +1,1 @@
-"""Every configuration key, in one typed registry; no other module spells a key."""
+"""All configuration keys, in one typed registry; no other module names a key."""

@@ -23,14 +23,14 @@ MAX_BYTES = Option(
     "cache.maxSize",
     SIZE,
     200_000_000,
-    "Memory for data of remote splits in one process; 0 keeps none.",
+    "Memory for cached data of remote splits per process; 0 disables the cache.",
     _GROUP,
 )
 DISK_ENABLED = Option(
     "cache.disk.enabled",
     automatic(BOOLEAN),
     None,
-    "Keep data of remote splits on local disk too; `auto` does so when a folder is set or "
+    "Also cache data of remote splits on local disk; `auto` does so when a folder is set or "
     "`/local_disk0` exists.",
     _GROUP,
 )
@@ -52,35 +52,35 @@ NAME = Option(
     "cache.name",
     TEXT,
     "",
-    "Disk caches with different names share a folder and nothing else.",
+    "Disk caches with different names can use the same folder without sharing data.",
     _GROUP,
 )
 DISK_MAX_BYTES = Option(
     "cache.disk.maxSize",
     SIZE,
     0,
-    "Size of the disk cache; 0 is two thirds of the disk.",
+    "Maximum size of the disk cache; 0 means two thirds of the disk.",
     _GROUP,
 )
 DISK_COMPRESSION = Option(
     "cache.disk.compression",
     choice("lz4", "zstd", "none"),
     "lz4",
-    "How the disk cache compresses.",
+    "Compression of the disk cache.",
     _GROUP,
 )
 DISK_MIN_COMPRESS = Option(
     "cache.disk.minCompressSize",
     SIZE,
     4 << 10,
-    "Smaller pieces are not compressed.",
+    "Pieces smaller than this are not compressed.",
     _GROUP,
 )
 DISK_RESCAN_SECONDS = Option(
     "cache.disk.manifestSyncInterval",
     number(0),
     30.0,
-    "Seconds for which a process trusts its own sum of what is in the disk cache, which other "
+    "Seconds for which a process trusts its own estimate of the disk cache's size, which other "
     "processes fill too.",
     _GROUP,
 )
@@ -88,7 +88,7 @@ QUEUE_MODE = Option(
     "cache.disk.writeQueue.mode",
     choice("size", "fragment"),
     "size",
-    "Whether pieces that wait to be written to disk are bounded by bytes (`size`) or by number "
+    "Whether the queue of disk writes is bounded by bytes (`size`) or by number of pieces "
     "(`fragment`: one per MiB of the capacity).",
     _GROUP,
 )
@@ -96,37 +96,37 @@ QUEUE_CAPACITY = Option(
     "cache.disk.writeQueue.capacity",
     SIZE,
     1 << 30,
-    "How much may wait to be written to disk.",
+    "Capacity of the queue of disk writes.",
     _GROUP,
 )
 QUEUE_BUDGET = Option(
     "cache.disk.writeQueue.maxBudget",
     SIZE,
     0,
-    "Most bytes that wait in mode `fragment`; 0 is eight times the capacity.",
+    "Maximum bytes in the queue in mode `fragment`; 0 means eight times the capacity.",
     _GROUP,
 )
 DROP_WHEN_FULL = Option(
     "cache.disk.dropWritesWhenFull",
     BOOLEAN,
     default=True,
-    doc="With too much waiting, do not keep a piece on disk; else the query waits.",
+    doc="If the queue is full, do not cache the piece on disk; otherwise the query waits.",
     group=_GROUP,
 )
 COALESCE_MAX_GAP = Option(
     "cache.coalesceMaxGap",
     optional(SIZE),
     None,
-    "Hole between two reads of a remote split up to which they become one request, where "
-    "`read.batchOptimization.gapTolerance` is not set; unset, its profile says it.",
+    "Maximum gap between two reads of a remote split that are combined into one request, if "
+    "`read.batchOptimization.gapTolerance` is not set. Defaults to the profile's value.",
     _GROUP,
 )
 MAX_CONCURRENT_LOADS = Option(
     "cache.maxConcurrentLoads",
     optional(integer(1)),
     None,
-    "Requests for parts of one remote split at the same time, where "
-    "`read.batchOptimization.maxConcurrentPrefetch` is not set; unset, its profile says it.",
+    "Concurrent requests for parts of one remote split, if "
+    "`read.batchOptimization.maxConcurrentPrefetch` is not set. Defaults to the profile's value.",
     _GROUP,
 )
 QUERY_CACHE = Option(
@@ -140,7 +140,7 @@ PREWARM_ENABLED = Option(
     "prewarm.enabled",
     BOOLEAN,
     default=False,
-    doc="Load the index parts a scan will need before it starts.",
+    doc="Prewarm the index parts that a scan needs before it starts.",
     group=_GROUP,
     aliases=("cache.prewarm.enabled",),
 )
@@ -148,56 +148,56 @@ PREWARM_SEGMENTS = Option(
     "prewarm.segments",
     NAMES,
     ("TERM", "POSTINGS"),
-    "Index parts that are loaded.",
+    "Index parts to prewarm.",
     _GROUP,
 )
 PREWARM_FIELDS = Option(
     "prewarm.fields",
     NAMES,
     (),
-    "Columns whose parts are loaded; none named means all.",
+    "Columns to prewarm; empty means all columns.",
     _GROUP,
 )
 PREWARM_SPLITS_PER_TASK = Option(
     "prewarm.splitsPerTask",
     integer(1),
     2,
-    "Splits loaded by one task.",
+    "Splits per prewarm task.",
     _GROUP,
 )
 PREWARM_PARTITION_FILTER = Option(
     "prewarm.partitionFilter",
     TEXT,
     "",
-    "Partitions that are loaded, as a predicate.",
+    "Predicate that selects the partitions to prewarm.",
     _GROUP,
 )
 PREWARM_FAIL_ON_MISSING = Option(
     "prewarm.failOnMissingField",
     BOOLEAN,
     default=True,
-    doc="Refuse to prewarm a column that does not exist, and do not just skip it.",
+    doc="Fail if a column to prewarm does not exist, instead of skipping it.",
     group=_GROUP,
 )
 PREWARM_MAX_RETRIES = Option(
     "prewarm.maxRetries",
     integer(0),
     10,
-    "How often a failed split is tried again.",
+    "Retries per failed split.",
     _GROUP,
 )
 PREWARM_MAX_CONCURRENT = Option(
     "prewarm.async.maxConcurrent",
     integer(1),
     1,
-    "Background jobs at the same time.",
+    "Maximum number of concurrent background jobs.",
     _GROUP,
 )
 PREWARM_JOB_RETENTION_MS = Option(
     "prewarm.async.completedJobRetentionMs",
     integer(0),
     3_600_000,
-    "How long a finished background job stays in the list.",
+    "How long a finished background job stays listed.",
     _GROUP,
 )
 
@@ -205,7 +205,7 @@ PREWARM_CATCH_UP = Option(
     "prewarm.catchUpNewHosts",
     BOOLEAN,
     default=False,
-    doc="After a PREWARM, queries load the same parts on machines that came later.",
+    doc="After a PREWARM, queries prewarm the same parts on executors that joined later.",
     group=_GROUP,
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from indextables.config.option import (
     BOOLEAN,
+    NAMES,
     SIZE,
     TEXT,
     Option,
@@ -13,6 +14,7 @@ from indextables.config.option import (
     Scope,
     Status,
     automatic,
+    choice,
     integer,
     number,
     optional,
@@ -20,6 +22,50 @@ from indextables.config.option import (
 
 _GROUP = "Companion indexes"
 _TEXT: Parser[str | None] = optional(TEXT)
+_EVERYWHERE = (Scope.OPTION, Scope.SESSION, Scope.TABLE)
+
+READ_VERSION = Option(
+    "companion.readVersion",
+    choice("latest", "indexed"),
+    "latest",
+    "Which version of the source a query sees: its newest, whatever is indexed, or the one that "
+    "the last complete BUILD indexed, without a look at the source.",
+    _GROUP,
+    _EVERYWHERE,
+)
+SOURCE_VERSION_AS_OF = Option(
+    "sourceVersionAsOf",
+    _TEXT,
+    None,
+    "Version (Delta) or snapshot id (Iceberg) of the source that a query sees.",
+    _GROUP,
+    (Scope.OPTION,),
+    bare=True,
+)
+MAX_PENDING_BYTES = Option(
+    "companion.maxPendingSize",
+    SIZE,
+    1 << 30,
+    "Most bytes of source files that a query searches without an index.",
+    _GROUP,
+    _EVERYWHERE,
+)
+REWRITE_BELOW = Option(
+    "companion.sync.rewriteBelow",
+    number(0, 1),
+    0.5,
+    "A split with a smaller share of live rows is built again by the next BUILD.",
+    _GROUP,
+    _EVERYWHERE,
+)
+STORED_COLUMNS = Option(
+    "companion.storedColumns",
+    NAMES,
+    (),
+    "Columns whose values the index keeps, too, for faster access to single rows.",
+    _GROUP,
+    _EVERYWHERE,
+)
 
 TABLE_ROOT = Option(
     "companion.tableRootDesignator",
@@ -27,7 +73,6 @@ TABLE_ROOT = Option(
     None,
     "Name of the root the source's files are read from.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 WRITER_HEAP_BYTES = Option(
     "companion.writerHeapSize",
@@ -35,7 +80,6 @@ WRITER_HEAP_BYTES = Option(
     1 << 30,
     "Memory of one split being built.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 READER_BATCH_ROWS = Option(
     "companion.readerBatchSize",
@@ -49,9 +93,8 @@ MAX_HASHED_FASTFIELDS = Option(
     "companion.maxAutomaticHashedFastfields",
     integer(0),
     10,
-    "Most string columns that get a hashed columnar copy unasked.",
+    "Most string columns that get a columnar copy without HASHED FASTFIELDS.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 SYNC_BATCH_SIZE = Option(
     "companion.sync.batchSize",
@@ -59,7 +102,6 @@ SYNC_BATCH_SIZE = Option(
     None,
     "Groups of source files committed together; `auto` is the number of cores.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 SYNC_MAX_BATCHES = Option(
     "companion.sync.maxConcurrentBatches",
@@ -67,7 +109,6 @@ SYNC_MAX_BATCHES = Option(
     6,
     "Batches indexed at the same time.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 MAX_INCREMENTAL_COMMITS = Option(
     "companion.sync.maxIncrementalCommits",
@@ -83,7 +124,6 @@ STREAM_MAX_ERRORS = Option(
     10,
     "Failures in a row after which streaming stops.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 STREAM_BACKOFF = Option(
     "companion.stream.errorBackoffMultiplier",
@@ -91,7 +131,6 @@ STREAM_BACKOFF = Option(
     2.0,
     "Factor by which the pause grows with each failure.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 STREAM_QUIET_POLLS = Option(
     "companion.stream.quietPollLogInterval",
@@ -99,7 +138,6 @@ STREAM_QUIET_POLLS = Option(
     10,
     "Every so many polls without news are logged.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 ICEBERG_CATALOG_TYPE = Option(
     "iceberg.catalogType",
@@ -107,14 +145,9 @@ ICEBERG_CATALOG_TYPE = Option(
     "rest",
     "Kind of the Iceberg catalog.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
-ICEBERG_URI = Option(
-    "iceberg.uri", _TEXT, None, "Address of the Iceberg catalog.", _GROUP, status=Status.UNSUPPORTED
-)
-ICEBERG_WAREHOUSE = Option(
-    "iceberg.warehouse", _TEXT, None, "Warehouse of the catalog.", _GROUP, status=Status.UNSUPPORTED
-)
+ICEBERG_URI = Option("iceberg.uri", _TEXT, None, "Address of the Iceberg catalog.", _GROUP)
+ICEBERG_WAREHOUSE = Option("iceberg.warehouse", _TEXT, None, "Warehouse of the catalog.", _GROUP)
 ICEBERG_TOKEN = Option(
     "iceberg.token",
     _TEXT,
@@ -122,7 +155,6 @@ ICEBERG_TOKEN = Option(
     "Token for the catalog.",
     _GROUP,
     secret=True,
-    status=Status.UNSUPPORTED,
 )
 ICEBERG_CREDENTIAL = Option(
     "iceberg.credential",
@@ -131,7 +163,6 @@ ICEBERG_CREDENTIAL = Option(
     "Client and secret for the catalog.",
     _GROUP,
     secret=True,
-    status=Status.UNSUPPORTED,
 )
 ICEBERG_S3_ENDPOINT = Option(
     "iceberg.s3Endpoint",
@@ -139,7 +170,6 @@ ICEBERG_S3_ENDPOINT = Option(
     None,
     "Address of the store of Iceberg's files.",
     _GROUP,
-    status=Status.UNSUPPORTED,
 )
 ICEBERG_S3_PATH_STYLE = Option(
     "iceberg.s3PathStyleAccess",
@@ -147,7 +177,6 @@ ICEBERG_S3_PATH_STYLE = Option(
     default=False,
     doc="The bucket in the path, for the store of Iceberg's files.",
     group=_GROUP,
-    status=Status.UNSUPPORTED,
 )
 SOURCE_CREDENTIALS = Option(
     "companion.parquet",
@@ -159,7 +188,6 @@ SOURCE_CREDENTIALS = Option(
     aliases=("companion.aws",),
     secret=True,
     per_field=True,
-    status=Status.UNSUPPORTED,
 )
 
 OPTIONS: tuple[Option[Any], ...] = tuple(

@@ -1,4 +1,4 @@
-"""Keys that say how a column is indexed. They are remembered with the table."""
+"""Keys that define how a column is indexed. The table remembers them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _token_length(text: str) -> int:
 
 
 _TOKEN_LENGTH = Parser(
-    _token_length, "a whole number from 1 to 65530, or " + ", ".join(f"`{n}`" for n in _LENGTHS)
+    _token_length, "an integer from 1 to 65530, or " + ", ".join(f"`{n}`" for n in _LENGTHS)
 )
 _RECORD = choice("basic", "freq", "position")
 
@@ -33,8 +33,8 @@ LAYOUT = Option(
     choice("compatible", "lean"),
     "compatible",
     "`compatible` splits can be read by the existing implementation. `lean` splits store only what "
-    "the index cannot give back; they are smaller and faster to write, and need protocol 5. "
-    "A table keeps the layout it was made with, or overwritten with, for writes that do not say.",
+    "the index cannot reproduce; they are smaller and faster to write, and require protocol 5. "
+    "A table keeps the layout it was created or last overwritten with.",
     _GROUP,
     _ALL,
 )
@@ -42,7 +42,7 @@ TYPEMAP = Option(
     "indexing.typemap",
     choice("string", "text", "json", "ip"),
     "string",
-    "How a string column is indexed: `string` as one value, `text` as words, `json` as an object, "
+    "How a string column is indexed: `string` as one value, `text` as tokens, `json` as an object, "
     "`ip` as an address.",
     _GROUP,
     _ALL,
@@ -52,8 +52,8 @@ TOKENIZER = Option(
     "indexing.tokenizer",
     choice("default", "raw", "en_stem", "whitespace"),
     "default",
-    "How the words of a text column are cut: `default` (letters and digits, lower-cased), "
-    "`en_stem` (English word stems too), `whitespace`, `raw` (one word).",
+    "Tokenizer of text columns: `default` (letters and digits, lower-cased), "
+    "`en_stem` (also reduced to English stems), `whitespace`, `raw` (one token).",
     _GROUP,
     _ALL,
     per_field=True,
@@ -62,7 +62,7 @@ RECORD = Option(
     "indexing.text.indexRecordOption",
     _RECORD,
     "position",
-    "What the index keeps of each word of text columns: that it occurs, how often, or where too. "
+    "What the index records for each token of text columns: rows, frequencies, or positions. "
     "Phrases need `position`.",
     _GROUP,
     _ALL,
@@ -80,7 +80,7 @@ TOKEN_LENGTH = Option(
     "indexing.text.maxTokenLength",
     _TOKEN_LENGTH,
     255,
-    "Longest word in bytes that is indexed; longer ones cannot be found.",
+    "Maximum token length in bytes; longer tokens are not indexed.",
     _GROUP,
     _ALL,
 )

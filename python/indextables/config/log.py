@@ -1,4 +1,4 @@
-"""Keys of the log: commits, checkpoints, state, retention, caches."""
+"""Keys of the transaction log: commits, checkpoints, states, retention, caches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHECKPOINT_INTERVAL = Option(
     "checkpoint.interval",
     integer(0),
     10,
-    "Versions between automatic checkpoints; 0 writes none.",
+    "Versions between automatic checkpoints; 0 disables them.",
     _GROUP,
     _ALL,
 )
@@ -48,21 +48,21 @@ RETRY_MAX_ATTEMPTS = Option(
     "transaction.retry.maxAttempts",
     integer(1),
     10,
-    "How often a commit tries to win a version.",
+    "Maximum number of attempts of a commit.",
     _GROUP,
 )
 RETRY_BASE_DELAY_MS = Option(
     "transaction.retry.baseDelayMs",
     integer(0),
     100,
-    "First pause between commit attempts; doubled each time, with jitter.",
+    "Initial delay between commit attempts; doubled each time, with jitter.",
     _GROUP,
 )
 RETRY_MAX_DELAY_MS = Option(
     "transaction.retry.maxDelayMs",
     integer(0),
     5000,
-    "Longest pause between attempts.",
+    "Maximum delay between commit attempts.",
     _GROUP,
 )
 STATE_FORMAT = Option(
@@ -93,7 +93,7 @@ ENTRIES_PER_MANIFEST = Option(
     "state.entriesPerManifest",
     integer(1),
     50_000,
-    "Most entries of one manifest.",
+    "Maximum number of entries per manifest.",
     _GROUP,
     _ALL,
 )
@@ -101,14 +101,14 @@ STATE_READ_PARALLELISM = Option(
     "state.read.parallelism",
     integer(1),
     8,
-    "Manifests read at the same time.",
+    "Manifests read concurrently.",
     _GROUP,
 )
 RENORMALIZE_THRESHOLD = Option(
     "state.schema.renormalizeThreshold",
     integer(0),
     5,
-    "A checkpoint hashes all schemas anew when it meets more different references.",
+    "Number of distinct schema references above which a checkpoint recomputes all schema hashes.",
     _GROUP,
     _ALL,
 )
@@ -132,7 +132,7 @@ LARGE_REMOVE_THRESHOLD = Option(
     "state.compaction.largeRemoveThreshold",
     integer(0),
     _MAX_INT,
-    "Removals in one checkpoint above which it compacts.",
+    "Number of removals in one checkpoint above which it compacts.",
     _GROUP,
     _ALL,
 )
@@ -148,7 +148,7 @@ STATE_RETENTION_VERSIONS = Option(
     "state.retention.versions",
     integer(1),
     2,
-    "States kept whatever their age.",
+    "Number of states kept regardless of age.",
     _GROUP,
     _ALL,
 )
@@ -171,36 +171,36 @@ STATE_RETRY_MAX_ATTEMPTS = Option(
     "state.retry.maxAttempts",
     integer(1),
     10,
-    "How often a state write is tried.",
+    "Maximum number of attempts to write a state.",
     _GROUP,
 )
 STATE_RETRY_BASE_DELAY_MS = Option(
     "state.retry.baseDelayMs",
     integer(0),
     100,
-    "First pause between state writes.",
+    "Initial delay between attempts to write a state.",
     _GROUP,
 )
 STATE_RETRY_MAX_DELAY_MS = Option(
     "state.retry.maxDelayMs",
     integer(0),
     5000,
-    "Longest pause between state writes.",
+    "Maximum delay between attempts to write a state.",
     _GROUP,
 )
 CACHE_ENABLED = Option(
     "transaction.cache.enabled",
     BOOLEAN,
     default=True,
-    doc="Keep snapshots between queries.",
+    doc="Cache snapshots between queries.",
     group=_GROUP,
 )
 CACHE_EXPIRATION_SECONDS = Option(
     "transaction.cache.expirationSeconds",
     optional(number(0)),
     None,
-    "How long a cached snapshot is used without looking for newer commits. Unset, every query "
-    "looks, so a reader sees the newest commit.",
+    "How long a cached snapshot is used without checking for newer commits. By default every query "
+    "checks, so readers see the latest commit.",
     _GROUP,
 )
 LOG_RETENTION_HOURS = Option(
@@ -215,7 +215,7 @@ TRUNCATE_STATS = Option(
     "stats.truncation.enabled",
     BOOLEAN,
     default=True,
-    doc="Shorten long text statistics.",
+    doc="Truncate long string statistics.",
     group="Statistics",
     scopes=_ALL,
 )
@@ -223,7 +223,7 @@ STATS_MAX_LENGTH = Option(
     "stats.truncation.maxLength",
     integer(1),
     32,
-    "Characters kept of a text statistic.",
+    "Maximum length of string statistics in characters.",
     "Statistics",
     _ALL,
 )
@@ -231,7 +231,7 @@ STATS_NUM_COLUMNS = Option(
     "dataSkippingNumIndexedCols",
     integer(-1),
     32,
-    "Columns with statistics, in schema order; -1 means all, 0 none.",
+    "Number of columns with statistics, in schema order; -1 means all, 0 none.",
     "Statistics",
     _ALL,
 )
@@ -240,7 +240,7 @@ STATS_COLUMNS = Option(
     "dataSkippingStatsColumns",
     NAMES,
     (),
-    "Columns with statistics; wins over the number.",
+    "Columns with statistics; overrides the number.",
     "Statistics",
     _ALL,
 )
@@ -248,14 +248,14 @@ CACHE_TTL_MS = Option(
     "transaction.cache.ttl.ms",
     optional(integer(0)),
     None,
-    "The same as `transaction.cache.expirationSeconds` in milliseconds; wins over it.",
+    "Same as `transaction.cache.expirationSeconds`, in milliseconds; takes precedence over it.",
     _GROUP,
 )
 LOG_RETENTION_MS = Option(
     "logRetention.duration",
     optional(integer(0)),
     None,
-    "Age in milliseconds up to which PURGE keeps version files; wins over "
+    "Age in milliseconds up to which PURGE keeps version files; takes precedence over "
     "`purge.txLogRetentionHours`.",
     _GROUP,
     _ALL,
@@ -264,7 +264,7 @@ TRACK_SKIPPED = Option(
     "skippedFiles.trackingEnabled",
     BOOLEAN,
     default=True,
-    doc="Remember splits that a merge could not read, and leave them alone for a while.",
+    doc="Record splits that a merge could not read, and skip them for a while.",
     group=_GROUP,
     scopes=_ALL,
 )
@@ -280,15 +280,15 @@ MAX_CONCURRENT_READS = Option(
     "transaction.maxConcurrentReads",
     integer(1),
     32,
-    "Log files read at the same time.",
+    "Log files read concurrently.",
     _GROUP,
 )
 MAX_FILE_BYTES = Option(
     "transaction.maxFileSize",
     SIZE,
     512 << 20,
-    "Most bytes of text of one log file. A larger one, or one with more than an action per 128 "
-    "bytes of this limit, is refused before it fills the memory.",
+    "Maximum uncompressed size of a log file. A larger file, or one with over one action per 128 "
+    "bytes of this limit, is rejected.",
     _GROUP,
 )
 

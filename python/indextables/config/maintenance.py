@@ -23,7 +23,7 @@ MERGE_MAX_SOURCES = Option(
     "merge.maxSourceSplitsPerMerge",
     integer(2),
     1000,
-    "Most splits merged into one.",
+    "Maximum number of splits merged into one.",
     _GROUP,
     _ALL,
 )
@@ -38,21 +38,21 @@ MERGE_MAX_BATCHES = Option(
     "merge.maxConcurrentBatches",
     integer(1),
     2,
-    "Batches merged at the same time; each is committed on its own.",
+    "Batches merged concurrently; each is committed separately.",
     _GROUP,
 )
 MERGE_MAX_PASSES = Option(
     "merge.maxPasses",
     integer(1),
     10,
-    "How often MERGE SPLITS looks for more to merge.",
+    "Maximum number of rounds in which MERGE SPLITS looks for splits to merge.",
     _GROUP,
 )
 MERGE_SKIP_THRESHOLD = Option(
     "merge.skipSplitThreshold",
     number(0, 1),
     0.45,
-    "Splits above this share of the target size are left alone.",
+    "Splits above this share of the target size are not merged.",
     _GROUP,
     _ALL,
 )
@@ -67,21 +67,21 @@ MERGE_TEMP_DIRECTORY = Option(
     "merge.tempDirectoryPath",
     optional(TEXT),
     None,
-    "Folder for unfinished merges; unset, the system's.",
+    "Folder for merges in progress. Defaults to the system's temporary folder.",
     _GROUP,
 )
 PURGE_CHECK_RETENTION = Option(
     "purge.retentionCheckEnabled",
     BOOLEAN,
     default=True,
-    doc="Refuse PURGE with a retention below `purge.minRetentionHours`.",
+    doc="Reject PURGE with a retention below `purge.minRetentionHours`.",
     group=_GROUP,
 )
 PURGE_RETENTION_HOURS = Option(
     "purge.defaultRetentionHours",
     number(0),
     168.0,
-    "Age up to which PURGE keeps unreferenced splits when the command does not say.",
+    "Age up to which PURGE keeps unreferenced splits, unless the command specifies it.",
     _GROUP,
     _ALL,
 )
@@ -89,21 +89,21 @@ PURGE_MIN_RETENTION_HOURS = Option(
     "purge.minRetentionHours",
     number(0),
     24.0,
-    "Shortest retention PURGE accepts.",
+    "Minimum retention that PURGE accepts.",
     _GROUP,
 )
 PURGE_MAX_FILES = Option(
     "purge.maxFilesToDelete",
     integer(1),
     1_000_000,
-    "Most files one PURGE deletes, oldest first.",
+    "Maximum number of files that one PURGE deletes, oldest first.",
     _GROUP,
 )
 PURGE_RETRIES = Option(
     "purge.deleteRetries",
     integer(0),
     3,
-    "How often PURGE tries again to delete a file.",
+    "Retries per file that PURGE deletes.",
     _GROUP,
 )
 
@@ -111,35 +111,35 @@ PURGE_PARALLELISM = Option(
     "purge.parallelism",
     automatic(integer(1)),
     None,
-    "Files that PURGE deletes at the same time; `auto` is 8.",
+    "Files that PURGE deletes concurrently; `auto` is 8.",
     _GROUP,
 )
 MERGE_UPLOAD_CONCURRENCY = Option(
     "merge.upload.maxConcurrency",
     optional(integer(1)),
     None,
-    "Parts of a merged split sent at the same time; unset, `s3.maxConcurrency`.",
+    "Parts of a merged split uploaded concurrently. Defaults to `s3.maxConcurrency`.",
     _GROUP,
 )
 MERGE_RETRIES = Option(
     "merge.download.retries",
     optional(integer(0)),
     None,
-    "How often a merge repeats a failed request to the store; unset, as often as a query.",
+    "Retries of store requests by a merge. Defaults to those of a query.",
     _GROUP,
 )
 MERGE_RETRY_BASE_MS = Option(
     "merge.download.retryBaseDelayMs",
     optional(integer(0)),
     None,
-    "First pause before a merge repeats a request; unset, that of a query.",
+    "Initial delay before a merge retries a request. Defaults to that of a query.",
     _GROUP,
 )
 MERGE_RETRY_MAX_MS = Option(
     "merge.download.retryMaxDelayMs",
     optional(integer(0)),
     None,
-    "Longest pause before a merge repeats a request; unset, that of a query.",
+    "Maximum delay before a merge retries a request. Defaults to that of a query.",
     _GROUP,
 )
 

@@ -1,4 +1,4 @@
-"""What a configuration key is: its name, type, default, meaning and where it may be set."""
+"""Definition of a configuration key: name, type, default, description and scopes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Scope(StrEnum):
-    """Where a key may be set; the order is the precedence, first wins."""
+    """Where a key can be set, in order of precedence, highest first."""
 
     OPTION = "option"
     SESSION = "session"
@@ -27,7 +27,7 @@ class Scope(StrEnum):
 
 
 class Status(StrEnum):
-    """What a key of the existing implementation does here."""
+    """Status of a key of the existing implementation."""
 
     USED = "used"
     UNSUPPORTED = "unsupported in this version"
@@ -36,7 +36,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Parser(Generic[T]):
-    """Turns text into a value, or raises ValueError; `allowed` says what is accepted."""
+    """Parse text into a value, or raise ValueError; `allowed` describes valid values."""
 
     parse: Callable[[str], T]
     allowed: str
@@ -48,7 +48,7 @@ class Option(Generic[T]):
 
     A `per_field` key ends in a column name (`indexing.typemap.title = text`) or, the other way
     round, in a value that is given to a list of columns (`indexing.typemap.text = title,body`).
-    A `bare` key is written without the prefix everywhere, as other systems spell it.
+    A `bare` key is always written without the prefix, as in other systems.
     """
 
     key: str
@@ -75,7 +75,7 @@ Keys = Mapping[str, tuple[Parser[Any], Any]]
 def ignored(
     group: str, doc: str, keys: Keys, secrets: Keys | None = None
 ) -> tuple[Option[Any], ...]:
-    """Keys of the existing implementation that are checked and then have no effect here."""
+    """Whether the key is validated but has no effect."""
     return tuple(
         Option(key, parser, default, doc, group, secret=hidden, status=Status.IGNORED)
         for given, hidden in ((keys, False), (secrets or {}, True))
@@ -103,7 +103,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
 def integer(low: int | None = None, high: int | None = None) -> Parser[int]:
-    """A whole number within bounds."""
+    """Parse an integer within bounds."""
 
     def parse(text: str) -> int:
         if not _WHOLE.fullmatch(text.strip()):
@@ -115,11 +115,11 @@ def integer(low: int | None = None, high: int | None = None) -> Parser[int]:
 
     bounds = [f"at least {low}"] if low is not None else []
     bounds += [f"at most {high}"] if high is not None else []
-    return Parser(parse, " ".join(["a whole number", *[", ".join(bounds)]]).strip())
+    return Parser(parse, " ".join(["an integer", *[", ".join(bounds)]]).strip())
 
 
 def number(low: float | None = None, high: float | None = None) -> Parser[float]:
-    """A decimal number within bounds."""
+    """Parse a decimal number within bounds."""
 
     def parse(text: str) -> float:
         value = float(text.strip())
@@ -135,7 +135,7 @@ def number(low: float | None = None, high: float | None = None) -> Parser[float]
 
 
 def choice(*names: str) -> Parser[str]:
-    """One of a few words, in any case."""
+    """Parse one of a few words, case-insensitively."""
 
     def parse(text: str) -> str:
         lowered = text.strip().lower()
@@ -164,12 +164,12 @@ SIZE = Parser(_size, "bytes, or a number with K, M, G or T, such as `256M`")
 
 
 def optional(parser: Parser[T]) -> Parser[T | None]:
-    """The same values, for keys whose default is to be unset; an empty value unsets it too."""
+    """The same parser for keys that are unset by default; an empty value also unsets the key."""
     return Parser(lambda text: parser.parse(text) if text.strip() else None, parser.allowed)
 
 
 def automatic(parser: Parser[T]) -> Parser[T | None]:
-    """The same values, or `auto`, which is None: the number is worked out where it is needed."""
+    """The same parser plus `auto`, which is None: the value is computed where it is used."""
 
     def parse(text: str) -> T | None:
         return None if text.strip().lower() in ("", "auto") else parser.parse(text)

@@ -1,4 +1,4 @@
-"""Keys of reading: mode, limits, push-down, time travel, how work is cut into tasks."""
+"""Keys of reading: mode, limits, push-down, time travel, division into tasks."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MODE = Option(
     "read.mode",
     choice("complete", "fast"),
     "complete",
-    "`complete` returns every row. `fast` cuts each task at `read.defaultLimit` rows when the "
-    "query has no limit, and says so in a warning; the existing implementation does that by "
+    "`complete` returns every row. `fast` stops each task after `read.defaultLimit` rows when the "
+    "query has no limit, and warns about it; the existing implementation does that by "
     "default.",
     _GROUP,
     _ALL,
@@ -34,7 +34,18 @@ DEFAULT_LIMIT = Option(
     "read.defaultLimit",
     integer(1),
     250,
-    "Most rows of one task in mode `fast`.",
+    "Maximum rows per task in mode `fast`.",
+    _GROUP,
+    _ALL,
+)
+SCORE = Option(
+    "read.score",
+    choice("table", "split"),
+    "table",
+    "What `_score` is computed from. `table`: the live rows of the whole table, so that a row's "
+    "score does not depend on the layout; every split is asked once per query how many of its rows "
+    "have the words. `split`: the rows of each split alone, deleted ones included, which asks no "
+    "other split; scores of rows in different splits compare only roughly.",
     _GROUP,
     _ALL,
 )
@@ -42,7 +53,7 @@ VERSION_AS_OF = Option(
     "versionAsOf",
     optional(integer(0)),
     None,
-    "Read the table as it was at this version.",
+    "Version of the table to read.",
     _GROUP,
     _OPTION,
     bare=True,
@@ -51,7 +62,7 @@ TIMESTAMP_AS_OF = Option(
     "timestampAsOf",
     optional(TEXT),
     None,
-    "Read the table as it was at this time, such as `2026-01-31 12:00:00`.",
+    "Timestamp of the table to read, such as `2026-01-31 12:00:00`.",
     _GROUP,
     _OPTION,
     bare=True,
@@ -60,21 +71,21 @@ SPLITS_PER_TASK = Option(
     "read.splitsPerTask",
     automatic(integer(1)),
     None,
-    "Splits of one read task; `auto` goes by size and cores.",
+    "Splits per read task; `auto` decides by size and number of cores.",
     _GROUP,
 )
 MAX_SPLITS_PER_TASK = Option(
     "read.maxSplitsPerTask",
     integer(1),
     8,
-    "Most splits of one read task with `auto`.",
+    "Maximum splits per read task with `auto`.",
     _GROUP,
 )
 BATCH_ROWS = Option(
     "read.batchRows",
     integer(1),
     32768,
-    "Rows of one Arrow batch.",
+    "Rows per Arrow batch.",
     _GROUP,
 )
 LOCAL_ENABLED = Option(
@@ -88,36 +99,35 @@ LOCAL_MAX_BYTES = Option(
     "read.local.maxBytes",
     SIZE,
     256 << 20,
-    "Most bytes a query may touch, as estimated, to be answered by the planner.",
+    "Maximum estimated bytes that a query reads to be answered by the planner.",
     _GROUP,
 )
 LOCAL_MAX_ROWS = Option(
     "read.local.maxRows",
     integer(0),
     10_000,
-    "Most result rows of a query answered by the planner.",
+    "Maximum result rows of a query answered by the planner.",
     _GROUP,
 )
 MAX_UNQUALIFIED_FIELDS = Option(
     "indexquery.indexall.maxUnqualifiedFields",
     integer(0),
     10,
-    "Most searchable columns a search over all columns may touch without naming any; 0 allows "
-    "any number.",
+    "Maximum number of searchable columns for a search that names no column; 0 allows any number.",
     _GROUP,
 )
 BATCH_ENABLED = Option(
     "read.batchOptimization.enabled",
     BOOLEAN,
     default=True,
-    doc="Join reads of documents that lie near each other in an object store into one request.",
+    doc="Combine reads of nearby rows in an object store into one request.",
     group=_GROUP,
 )
 BATCH_PROFILE = Option(
     "read.batchOptimization.profile",
     choice("conservative", "balanced", "aggressive", "disabled"),
     "balanced",
-    "How eagerly reads are joined; the four keys below override single values of the profile. "
+    "How aggressively reads are combined; the four keys below override values of the profile. "
     "`balanced` is 16M, 512K, 50 and 8; `conservative` 4M, 128K, 100 and 4; `aggressive` 64M, 2M, "
     "10 and 16.",
     _GROUP,
@@ -126,28 +136,28 @@ BATCH_RANGE = Option(
     "read.batchOptimization.maxRangeSize",
     optional(SIZE),
     None,
-    "Most bytes of one joined request; by default the profile's.",
+    "Maximum bytes of one combined request. Defaults to the profile's value.",
     _GROUP,
 )
 BATCH_GAP = Option(
     "read.batchOptimization.gapTolerance",
     optional(SIZE),
     None,
-    "Most bytes between two reads that become one request; by default the profile's.",
+    "Maximum bytes between two reads that are combined. Defaults to the profile's value.",
     _GROUP,
 )
 BATCH_LEAST = Option(
     "read.batchOptimization.minDocsForOptimization",
     optional(integer(0)),
     None,
-    "Reads of one fetch from which on they are joined over more than 64K; else the profile's.",
+    "Minimum reads per fetch to combine reads over 64K apart. Defaults to the profile's value.",
     _GROUP,
 )
 BATCH_CONCURRENCY = Option(
     "read.batchOptimization.maxConcurrentPrefetch",
     optional(integer(1)),
     None,
-    "Requests of one fetch at the same time; by default the profile's.",
+    "Concurrent requests per fetch. Defaults to the profile's value.",
     _GROUP,
 )
 

@@ -1,4 +1,4 @@
-"""All keys there are, gathered from the rooms they belong to."""
+"""All keys, collected from the modules that define them."""
 
 from __future__ import annotations
 

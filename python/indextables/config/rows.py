@@ -1,6 +1,6 @@
 """Keys of row-level changes: deletion vectors, primary keys, dynamic buckets.
 
-Their names are Apache Paimon's, without a prefix, because the files are Paimon's too.
+Their names are those of Apache Paimon, without a prefix, because the files have Paimon's format.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PRIMARY_KEY = Option(
     "primary-key",
     NAMES,
     (),
-    "Key columns: every write then replaces the rows of the same key. Set when the table is made.",
+    "Key columns: a write replaces rows with the same key. Set when the table is created.",
     _GROUP,
     _TABLE,
     bare=True,
@@ -35,7 +35,7 @@ MERGE_ENGINE = Option(
     "merge-engine",
     choice("deduplicate", "first-row", "partial-update"),
     "deduplicate",
-    "Which row of a key stays: the last one, the first one, or the last value that is not null "
+    "Which row of a key stays: the last one, the first one, or the last non-null value "
     "of each column.",
     _GROUP,
     _TABLE,
@@ -54,7 +54,7 @@ ROWKIND_FIELD = Option(
     "rowkind.field",
     optional(TEXT),
     None,
-    "Column with `+I`, `-U`, `+U` or `-D`, for change feeds that contain deletes.",
+    "Column with the row kind (`+I`, `-U`, `+U` or `-D`), for change feeds that contain deletes.",
     _GROUP,
     _TABLE,
     bare=True,
@@ -63,7 +63,7 @@ IGNORE_DELETE = Option(
     "ignore-delete",
     BOOLEAN,
     default=False,
-    doc="Skip the deletes of a change feed.",
+    doc="Ignore the deletes of a change feed.",
     group=_GROUP,
     scopes=_TABLE,
     bare=True,
@@ -81,7 +81,7 @@ INDEX_FILE_TARGET_BYTES = Option(
     "deletion-vector.index-file.target-size",
     SIZE,
     2 << 20,
-    "Size at which a file of deletion vectors is finished.",
+    "Target size of a file of deletion vectors.",
     _GROUP,
     _TABLE,
     bare=True,
@@ -90,7 +90,7 @@ TARGET_ROW_NUM = Option(
     "dynamic-bucket.target-row-num",
     integer(1),
     2_000_000,
-    "Keys of one bucket before a new one is opened.",
+    "Keys per bucket before a new bucket is created.",
     _GROUP,
     _TABLE,
     bare=True,
@@ -99,7 +99,7 @@ INITIAL_BUCKETS = Option(
     "dynamic-bucket.initial-buckets",
     optional(integer(1)),
     None,
-    "Buckets a first write opens.",
+    "Buckets created by the first write.",
     _GROUP,
     _TABLE,
     bare=True,
@@ -108,7 +108,7 @@ MAX_BUCKETS = Option(
     "dynamic-bucket.max-buckets",
     integer(-1),
     -1,
-    "Most buckets of a partition; -1 sets no limit.",
+    "Maximum number of buckets per partition; -1 means no limit.",
     _GROUP,
     _TABLE,
     bare=True,
@@ -117,7 +117,7 @@ ASSIGNER_PARALLELISM = Option(
     "dynamic-bucket.assigner-parallelism",
     optional(integer(1)),
     None,
-    "Tasks that assign buckets at the same time.",
+    "Tasks that assign buckets concurrently.",
     _GROUP,
     _TABLE,
     bare=True,

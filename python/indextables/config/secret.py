@@ -1,4 +1,4 @@
-"""A value that never prints: keys and tokens stay in it until a store is opened."""
+"""A value that never prints: credentials stay in it until a store is opened."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ REDACTED = "***REDACTED***"
 
 
 class Secret:
-    """Text that shows as `***REDACTED***` wherever it is printed, logged or formatted.
+    """A string that shows as `***REDACTED***` wherever it is printed, logged or formatted.
 
-    It is a value: equal secrets are equal and hash alike. It cannot be written as JSON by
-    accident; whoever needs the text says so by `reveal`.
+    Equal secrets compare equal and have the same hash. A secret cannot be serialized as JSON by
+    accident; `reveal` returns the string.
     """
 
     __slots__ = ("_text",)
@@ -18,7 +18,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """The text itself."""
+        """Return the string itself."""
         return self._text
 
     def __repr__(self) -> str:

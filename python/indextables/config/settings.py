@@ -1,4 +1,4 @@
-"""The settings in force for one operation, resolved once at a door and then only read."""
+"""The effective settings of one operation, resolved once at the entry point."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 T = TypeVar("T")
-# keys of Hadoop's own file systems: whoever has set them for Spark need not set them again
+# keys of Hadoop's file systems: users who set them for Spark need not set them again
 _HADOOP = ("fs.s3a.", "fs.azure.", "fs.gs.", "fs.defaultfs")
+_HDFS = ("dfs.", "hadoop.security.authentication", "hadoop.rpc.protection")
 _log = logging.getLogger("indextables.config")
 _BY_KEY = {
     name.lower(): option
@@ -32,7 +33,7 @@ _PER_FIELD = [
     for name in (option.key, *option.aliases)
 ]
 _warned: set[str] = set()
-# how alike a name must be to a known key, to be taken for it
+# similarity above which an unknown name is treated as a misspelled key
 _LIKELY = 0.6
 _LIKE_OURS = 0.8
 
@@ -41,28 +42,34 @@ _LIKE_OURS = 0.8
 class Settings:
     """Typed values by option. `fields` holds the per-field keys: option key -> column -> value.
 
-    `hadoop` holds the lower-cased keys of Hadoop's file systems; any of them may be a credential.
+    `hadoop` holds the lower-cased keys of Hadoop's object stores; any of them may be a credential.
+    `hdfs` holds the keys of HDFS as they are written: names of services are part of them.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     sources: Mapping[str, Scope] = field(default_factory=dict)
     hadoop: Mapping[str, Secret] = field(default_factory=dict)
+    hdfs: Mapping[str, Secret] = field(default_factory=dict)
 
     def get(self, option: Option[T]) -> T:
-        """The value of a key, or its default."""
+        """Return the value of a key, or its default."""
         return cast("T", self.values.get(option.key, option.default))
 
     def is_set(self, option: Option[T]) -> bool:
-        """Whether somebody gave the key a value."""
+        """Whether the key was set."""
         return option.key in self.values
 
     def per_field(self, option: Option[T]) -> Mapping[str, T]:
-        """The values of a key that ends in a column name, by lower-cased column name."""
+        """Return the values of a per-field key by lower-cased column name."""
         return cast("Mapping[str, T]", self.fields.get(option.key, {}))
 
+    def over(self, table: Mapping[str, str]) -> Settings:
+        """The settings in force for a table: these, and below them its own properties."""
+        return Settings({**resolve(table=table).values, **self.values}, self.fields)
+
     def describe(self) -> list[tuple[str, str, str]]:
-        """Key, value and source of everything that was set, secrets hidden."""
+        """Return key, value and source of every key that was set, with secrets redacted."""
         rows = []
         for option in OPTIONS:
             source = str(self.sources.get(option.key, ""))
@@ -74,7 +81,7 @@ class Settings:
         return rows
 
     def __hash__(self) -> int:
-        """Which keys were set: settings are part of cache keys, where equality does the rest."""
+        """Hash only the keys that are set; equality also compares their values."""
         return hash(frozenset(self.values))
 
     def __repr__(self) -> str:
@@ -87,9 +94,9 @@ def resolve(
     session: Mapping[str, str] | None = None,
     table: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Resolve keys given at several places; the nearest one wins.
+    """Resolve keys set in several scopes; the highest precedence wins.
 
-    Options and table properties may leave out the prefix; keys are matched in any case, because
+    Options and table properties may omit the prefix; keys are matched case-insensitively, because
     Spark lower-cases options.
     """
     values: dict[str, Any] = {}
@@ -106,12 +113,28 @@ def resolve(
                 values[option.key] = value
             else:
                 fields.setdefault(option.key, {})[column] = value
-    return Settings(values, fields, sources, _hadoop(session or {}) | _hadoop(options or {}))
+    hadoop = _hadoop(session or {}) | _hadoop(options or {})
+    return Settings(
+        values,
+        fields,
+        sources,
+        {key.lower(): value for key, value in hadoop.items() if key.lower().startswith(_HADOOP)},
+        {key: value for key, value in hadoop.items() if is_hdfs_key(key)},
+    )
+
+
+def is_hdfs_key(key: str) -> bool:
+    """Whether a key of Hadoop is one of HDFS that its client may need; passwords are not."""
+    return key.startswith(_HDFS) and "password" not in key
 
 
 def _hadoop(given: Mapping[str, str]) -> dict[str, Secret]:
-    stripped = ((key.lower().removeprefix("spark.hadoop."), text) for key, text in given.items())
-    return {key: Secret(str(text)) for key, text in stripped if key.startswith(_HADOOP)}
+    """The keys of Hadoop, without the prefix that they have in Spark."""
+    prefix = "spark.hadoop."
+    return {
+        key[len(prefix) :] if key.lower().startswith(prefix) else key: Secret(str(text))
+        for key, text in given.items()
+    }
 
 
 def _parse_all(
@@ -140,7 +163,7 @@ def _conflict(option: Option[Any], column: str | None, one: Any, other: Any) -> 
 
 
 def _recognise(key: str, scope: Scope) -> tuple[Option[Any], str | None] | None:
-    """The option a key means at this place and its column, None when it is not for us."""
+    """Return the option and column that a key means in this scope, or None if it is not ours."""
     name, prefixed = _without_prefix(key.lower())
     option, suffix = _find(name)
     if option is None:
@@ -202,10 +225,10 @@ def _parse(option: Option[T], key: str, text: str) -> T:
 
 
 def _warn_unknown(key: str, name: str, bare: Scope | None) -> None:
-    """Report a key that nobody knows.
+    """Report an unknown key.
 
-    Without our prefix it may be somebody else's, so an option is reported only where it looks like
-    one of ours, and a session key or table property not at all.
+    Without our prefix it may belong to another library, so an option is reported only if it
+    looks like one of our keys, and a session key or table property not at all.
     """
     if bare in (Scope.SESSION, Scope.TABLE):
         return
@@ -217,7 +240,7 @@ def _warn_unknown(key: str, name: str, bare: Scope | None) -> None:
 
 
 def _nearest(name: str, likeness: float) -> str | None:
-    """The key that was probably meant, with the column at its end where it has one."""
+    """Return the most similar known key, with its column suffix if there is one."""
     for start, option in _PER_FIELD:
         tail = start.partition(".")[2]
         if tail and name.startswith(tail) and len(name) > len(tail):

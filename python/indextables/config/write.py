@@ -1,4 +1,4 @@
-"""Keys of writing: memory, split size, layout, schema changes, work after a commit."""
+"""Keys of writing: memory, split size, layout, schema changes, maintenance after a commit."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ TEMP_DIRECTORY = Option(
     "indexWriter.tempDirectoryPath",
     optional(TEXT),
     None,
-    "Folder for unfinished splits; unset, the system's.",
+    "Folder for splits in progress. Defaults to the system's temporary folder.",
     _GROUP,
 )
 BATCH_ROWS = Option(
     "write.arrowFfi.batchSize",
     integer(1),
     8192,
-    "Rows of one Arrow batch on the way to the engine.",
+    "Rows per Arrow batch passed to the engine.",
     _GROUP,
 )
 OPTIMIZE = Option(
@@ -54,7 +54,7 @@ TARGET_SPLIT_BYTES = Option(
     "write.optimizeWrite.targetSplitSize",
     SIZE,
     1 << 30,
-    "Size a split should reach with optimised writing.",
+    "Target split size of optimized writes.",
     _GROUP,
     _ALL,
 )
@@ -62,7 +62,7 @@ MAX_SPLIT_BYTES = Option(
     "write.optimizeWrite.maxSplitSize",
     SIZE,
     4 << 30,
-    "Size at which a task finishes a split and starts the next.",
+    "Maximum split size: a task that reaches it starts the next split.",
     _GROUP,
     _ALL,
 )
@@ -70,9 +70,9 @@ DISTRIBUTION_MODE = Option(
     "write.optimizeWrite.distributionMode",
     choice("hash", "balanced", "none"),
     "hash",
-    "How optimised writing distributes rows: `hash` and `balanced` bring partitions together and "
-    "cut or join tasks to the wanted size, `none` leaves them as they are. `balanced` also ends "
-    "splits after as many rows as the table's rows so far say fill `maxSplitSize`.",
+    "How optimized writes distribute rows: `hash` and `balanced` cluster by partition and "
+    "adjust tasks to the target size, `none` keeps the distribution. `balanced` also ends "
+    "splits after as many rows as fill `maxSplitSize`, estimated from the table's existing rows.",
     _GROUP,
     _ALL,
 )
@@ -80,7 +80,7 @@ SAMPLING_RATIO = Option(
     "write.optimizeWrite.samplingRatio",
     number(0),
     1.1,
-    "Factor between a split's size and the rows Spark is asked to bring together for it.",
+    "Ratio of the size of the rows that Spark shuffles together to the size of the split.",
     _GROUP,
     _ALL,
 )
@@ -88,7 +88,7 @@ MIN_ROWS_FOR_ESTIMATION = Option(
     "write.optimizeWrite.minRowsForEstimation",
     integer(0),
     10_000,
-    "Rows the table must have before their size tells how many rows fill a split, with "
+    "Minimum rows in the table to estimate how many rows fill a split, with "
     "distribution mode `balanced`.",
     _GROUP,
     _ALL,
@@ -123,7 +123,7 @@ PARTITION_OVERWRITE_MODE = Option(
     "partitionOverwriteMode",
     optional(choice("static", "dynamic")),
     None,
-    "`dynamic` overwrites only the partitions that occur in the data; unset, as the session says.",
+    "`dynamic` overwrites only the partitions in the data. Defaults to the session's mode.",
     _GROUP,
     _OPTION,
     bare=True,
@@ -132,7 +132,7 @@ TXN_APP_ID = Option(
     "txnAppId",
     optional(TEXT),
     None,
-    "Name of an application that numbers its writes, so that a repeated write has no effect.",
+    "Name of an application that numbers its writes; a repeated write has no effect.",
     _GROUP,
     _OPTION,
     bare=True,
@@ -150,7 +150,7 @@ USER_METADATA = Option(
     "userMetadata",
     optional(TEXT),
     None,
-    "Text kept with the commit and shown in the history.",
+    "Text stored with the commit and shown in the history.",
     _GROUP,
     bare=True,
 )
@@ -167,7 +167,7 @@ MERGE_ON_WRITE_ASYNC = Option(
     "mergeOnWrite.async.enabled",
     BOOLEAN,
     default=True,
-    doc="Do so in the background.",
+    doc="Merge in the background.",
     group=_GROUP,
     scopes=_ALL,
 )
@@ -175,7 +175,7 @@ MERGE_ON_WRITE_TARGET_BYTES = Option(
     "mergeOnWrite.targetSize",
     SIZE,
     4 << 30,
-    "Size a merge after a write aims at.",
+    "Target split size of merges after a write.",
     _GROUP,
     _ALL,
 )
@@ -190,14 +190,14 @@ MERGE_ON_WRITE_MAX_BATCHES = Option(
     "mergeOnWrite.maxConcurrentBatches",
     integer(1),
     3,
-    "Batches merged at the same time.",
+    "Batches merged concurrently.",
     _GROUP,
 )
 MERGE_ON_WRITE_MIN_BATCHES = Option(
     "mergeOnWrite.minBatchesToTrigger",
     integer(1),
     1,
-    "Batches that must have gathered before a merge starts.",
+    "Number of pending batches that starts a merge.",
     _GROUP,
     _ALL,
 )
@@ -205,7 +205,7 @@ MERGE_ON_WRITE_SHUTDOWN_MS = Option(
     "mergeOnWrite.shutdownTimeoutMs",
     integer(0),
     300_000,
-    "How long the end of the session waits for a running merge.",
+    "How long the session waits for a running merge when it stops.",
     _GROUP,
 )
 PURGE_ON_WRITE = Option(
@@ -228,7 +228,7 @@ PURGE_AFTER_WRITES = Option(
     "purgeOnWrite.triggerAfterWrites",
     integer(0),
     0,
-    "Purge after this many writes of a process; 0 and 1: after every one.",
+    "Purge after this many writes of a process; 0 and 1 mean after every write.",
     _GROUP,
     _ALL,
 )

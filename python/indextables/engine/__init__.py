@@ -8,7 +8,7 @@ from indextables import _native
 
 if not _native.OPTIMIZED:
     warnings.warn(
-        "the native engine was built without optimisation and is several times slower; "
+        "the native engine was built without optimization and is several times slower; "
         "build it with `make setup PROFILE=release`",
         RuntimeWarning,
         stacklevel=2,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
@@ -51,7 +50,7 @@ class DiskUsage:
 
 def cache_stats(*, reset: bool = False) -> CacheStats:
     """Hits, misses and bytes."""
-    return CacheStats(**json.loads(_native.cache_stats(reset)))
+    return CacheStats(**_native.cache_stats(reset))
 
 
 def sync_cache() -> None:
@@ -66,10 +65,14 @@ def clear_memory() -> tuple[int, int]:
 
 def disk_usage(options: Mapping[str, str | int]) -> DiskUsage | None:
     """The disk cache that store options describe, None when it is off."""
-    found = _native.disk_cache_usage(json.dumps(dict(options)))
+    found = _native.disk_cache_usage(_texts(options))
     return None if found is None else DiskUsage(*found)
 
 
 def clear_disk(options: Mapping[str, str | int]) -> tuple[int, int] | None:
     """Delete the disk cache that store options describe: bytes and pieces; None when it is off."""
-    return _native.clear_disk_cache(json.dumps(dict(options)))
+    return _native.clear_disk_cache(_texts(options))
+
+
+def _texts(options: Mapping[str, str | int]) -> dict[str, str]:
+    return {name: str(value) for name, value in options.items()}

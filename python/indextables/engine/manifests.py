@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,11 +16,37 @@ def decode_manifests(files: Sequence[tuple[str, bytes, int]], threads: int) -> l
 
     Of each file: its name, for errors only, its bytes, and the number of entries it must have.
     """
+    return [_table(stream) for stream in _native.decode_manifests(list(files), threads)]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The actions of a version file: a byte for the kind of each, and where the other lines are.
+
+    `adds` and `removes` have one row for each action of that kind, None when there is none.
+    """
+
+    kinds: bytes
+    adds: pa.Table | None
+    removes: pa.Table | None
+    others: Iterator[tuple[int, int]]
+
+
+def decode_lines(text: bytes, most: int) -> Lines:
+    """The actions of the text of a version file, at most one more than so many."""
+    found = _native.decode_lines(text, most)
+    # one by one: a flood of short lines must not become a list of pairs
+    others = map(found.other, range(found.num_others))
+    return Lines(found.kinds, _some(found.adds), _some(found.removes), others)
+
+
+def _some(stream: _native.ArrowStream | None) -> pa.Table | None:
+    return None if stream is None else _table(stream)
+
+
+def _table(stream: _native.ArrowStream) -> pa.Table:
     # not pa.table(stream), which imports pandas
-    return [
-        pa.RecordBatchReader.from_stream(stream).read_all()
-        for stream in _native.decode_manifests(list(files), threads)
-    ]
+    return pa.RecordBatchReader.from_stream(stream).read_all()
 
 
 def encode_manifest(entries: pa.Table, compression: str, level: int) -> bytes:
@@ -29,10 +55,10 @@ def encode_manifest(entries: pa.Table, compression: str, level: int) -> bytes:
 
 
 def decode_state_manifest(data: bytes, path: str) -> Any:
-    """A state manifest as a JSON value."""
-    return json.loads(_native.decode_state_manifest(data, path))
+    """A state manifest as plain values."""
+    return _native.decode_state_manifest(data, path)
 
 
 def encode_state_manifest(value: Mapping[str, Any], compression: str, level: int) -> bytes:
     """The bytes of a state manifest."""
-    return _native.encode_state_manifest(json.dumps(value), compression, level)
+    return _native.encode_state_manifest(value, compression, level)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +22,6 @@ class MergeInput:
     footer: tuple[int, int] | None = None
     deleted: bytes | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """The value the engine takes."""
-        deleted = None if self.deleted is None else base64.b64encode(self.deleted).decode()
-        return {"path": self.path, "footer": self.footer, "deleted": deleted}
-
 
 @dataclass(frozen=True)
 class MergeOutcome:
@@ -46,21 +39,16 @@ def merge_splits(
     schema: pa.Schema | None = None,
     fields: Sequence[Mapping[str, Any]] = (),
     options: Mapping[str, Any] | None = None,
+    source: _native.Source | None = None,
 ) -> MergeOutcome:
     """Merge splits of a store into a new one of it, in the order given.
 
     `schema` and `fields` are the table's: splits that are indexed differently (by another writer,
-    layout or older schema) are written again with them. `options` are those of the writer.
+    layout or older schema) are written again with them. `options` are those of the writer. Of
+    companions only the rows of whole runs may be left out; `source` is where their rows are.
     """
-    merged = json.loads(
-        _native.merge(
-            json.dumps([given.to_json() for given in inputs]),
-            store,
-            output,
-            json.dumps(dict(options or {})),
-            schema,
-            json.dumps(list(fields)),
-        )
+    given = [(each.path, each.footer, each.deleted) for each in inputs]
+    merged, skipped = _native.merge(
+        given, store, output, schema=schema, fields=fields, options=options, source=source
     )
-    skipped = {left["path"]: left["reason"] for left in merged.pop("skipped")}
-    return MergeOutcome(SplitInfo.from_json(merged), skipped)
+    return MergeOutcome(SplitInfo.of(merged), skipped)

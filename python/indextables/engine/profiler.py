@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -23,13 +22,13 @@ class Measured:
 
 
 def enable_profiler(*, on: bool) -> None:
-    """Start or stop to measure."""
+    """Start or stop profiling the engine."""
     _native.enable_profiler(on)
 
 
 def profile_sections(*, reset: bool = False) -> list[Measured]:
-    """The sections that were entered; the clocks may start anew."""
-    return [Measured(**value) for value in json.loads(_native.profile_sections(reset))]
+    """The sections that were entered; `reset` sets the clocks back to zero."""
+    return [Measured(**value) for value in _native.profile_sections(reset)]
 
 
 def add_up(parts: Iterable[Iterable[Measured]]) -> list[Measured]:

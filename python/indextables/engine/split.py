@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,8 @@ class Split:
 
     `footer` are the offsets the log knows (they save requests), `deleted` a portable roaring bitmap
     of deleted rows, `schema` the columns of the table as Arrow: it gives literals their meaning and
-    decides types where the split itself does not say them (splits of other writers).
+    decides types where the split itself does not say them (splits of other writers). `source` is
+    where the rows of a companion are.
     """
 
     def __init__(
@@ -38,8 +38,10 @@ class Split:
         footer: tuple[int, int] | None = None,
         deleted: bytes | None = None,
         schema: pa.Schema | None = None,
+        *,
+        source: _native.Source | None = None,
     ) -> None:
-        self._native = _native.Split(store, path, footer, deleted, schema)
+        self._native = _native.Split(store, path, footer, deleted, schema, source)
         self._loaded: dict[tuple[tuple[str, ...], tuple[str, ...]], Loaded] = {}
 
     @property
@@ -65,7 +67,7 @@ class Split:
         """Matching rows as batches in exactly this schema.
 
         `_doc` (row number in the split), `_score` and `_snippet` are columns like any other.
-        Options: `limit`, `order`, `batch_rows`, `snippet`.
+        Options: `limit`, `order`, `batch_rows`, `snippet`, `statistics`.
         """
         stream = self._native.search(_query(query), schema, **options)
         return (pa.record_batch(batch) for batch in stream)
@@ -89,10 +91,26 @@ class Split:
         stream = self._native.aggregate(_query(query), request, schema)
         return pa.Table.from_batches((pa.record_batch(batch) for batch in stream), schema)
 
+    def statistics(self, queries: Sequence[Query]) -> dict[str, Any]:
+        """What scores need to know of the live rows, for the words of some queries.
+
+        `rows`; `tokens` by column; `terms`, rows that have a word, by column and word.
+        """
+        return self._native.statistics(list(queries))
+
+    def explain(
+        self, query: Query, row: int, statistics: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Where the score of a row comes from: the parts of the query with their points."""
+        return self._native.explain(query, row, statistics)
+
     def describe(self) -> dict[str, Any]:
-        """Counts, columns, files, and the bytes of every component."""
-        described: dict[str, Any] = json.loads(self._native.describe())
-        return described
+        """Counts, columns, document mapping and files, as `_native.Split.describe` lists them."""
+        return self._native.describe()
+
+    def components(self) -> list[dict[str, Any]]:
+        """The bytes of every component."""
+        return self._native.components()
 
     def prewarm(self, parts: Sequence[str], fields: Sequence[str] = ()) -> Loaded:
         """Load parts of the split (`TERM`, `POSTINGS`, ...) into the caches; no field means all.
@@ -101,15 +119,13 @@ class Split:
         """
         key = (tuple(parts), tuple(fields))
         if key not in self._loaded:
-            loaded = json.loads(self._native.prewarm(list(parts), list(fields)))
-            self._loaded[key] = Loaded(**loaded)
+            self._loaded[key] = Loaded(*self._native.prewarm(list(parts), list(fields)))
         return self._loaded[key]
 
     @staticmethod
-    def verify(store: _native.Store, path: str) -> list[dict[str, str]]:
-        """What is wrong with the bytes of a split; empty when nothing is."""
-        problems: list[dict[str, str]] = json.loads(_native.Split.verify(store, path))
-        return problems
+    def verify(store: _native.Store, path: str) -> list[tuple[str, str]]:
+        """What is wrong with the bytes of a split, as files and problems; empty when nothing is."""
+        return _native.Split.verify(store, path)
 
 
 def _query(given: Query | Mapping[str, Any] | None) -> Query:

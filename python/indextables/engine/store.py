@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from indextables import _native
+from indextables._native import Cancel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+__all__ = ["Cancel", "Traffic", "open_store", "traffic"]
+
+
 @dataclass(frozen=True)
 class Traffic:
-    """What was asked of object stores; local disk is not counted."""
+    """What was asked of stores, and the bytes that were read."""
 
     requests: int
     bytes: int
@@ -27,5 +31,6 @@ def open_store(url: str, options: Mapping[str, Any] | str = "") -> _native.Store
 
 
 def traffic(store: _native.Store | None = None) -> Traffic:
-    """Requests made through one store, or by the whole process."""
-    return Traffic(*(store.counters() if store is not None else _native.storage_totals()))
+    """Requests made through one store, or of all object stores by the whole process."""
+    found = store.counters() if store is not None else _native.storage_totals()
+    return Traffic(sum(count for _, count in found[0]), found[1])

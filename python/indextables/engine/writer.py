@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import TYPE_CHECKING, Any, Self
 
 from indextables import _native
+from indextables.engine.source import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,13 +35,17 @@ class SplitInfo:
     uncompressed_size: int
     doc_mapping: list[dict[str, Any]]
     columns: dict[str, ColumnStats]
+    # of a companion: the rows of the source it indexes
+    runs: list[Run] = dataclass_field(default_factory=list)
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The value the engine returned."""
+    def of(cls, value: Mapping[str, Any]) -> Self:
+        """The values the engine returned."""
         columns = {name: ColumnStats(**stats) for name, stats in value["columns"].items()}
-        rest = {key: value[key] for key in cls.__dataclass_fields__ if key != "columns"}
-        return cls(**rest, columns=columns)
+        runs = [Run(**run) for run in value["runs"]]
+        apart = ("columns", "runs")
+        rest = {key: value[key] for key in cls.__dataclass_fields__ if key not in apart}
+        return cls(**rest, columns=columns, runs=runs)
 
 
 class SplitWriter:
@@ -56,9 +61,7 @@ class SplitWriter:
         fields: Sequence[Mapping[str, Any]] = (),
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self._native = _native.SplitWriter(
-            schema, json.dumps(list(fields)), json.dumps(dict(options or {}))
-        )
+        self._native = _native.SplitWriter(schema, fields, options)
 
     @property
     def rows(self) -> int:
@@ -76,16 +79,22 @@ class SplitWriter:
         return self._native.estimated_bytes
 
     def accepts(self, batch: pa.RecordBatch) -> bool:
-        """Whether this batch may go into this split; if not, finish it and begin another."""
+        """Whether this split accepts the batch; if not, finish it and start another."""
         return self._native.accepts(batch)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch."""
         self._native.write(batch)
 
-    def finish(self, store: _native.Store, path: str) -> SplitInfo:
-        """Put the split into the store; the writer is empty afterwards."""
-        return SplitInfo.from_json(json.loads(self._native.finish(store, path)))
+    def finish(
+        self, store: _native.Store, path: str, runs: Sequence[Run] | None = None
+    ) -> SplitInfo:
+        """Put the split into the store; the writer is empty afterwards.
+
+        `runs` are the rows of the source that were written to a companion.
+        """
+        given = None if runs is None else [run.to_json() for run in runs]
+        return SplitInfo.of(self._native.finish(store, path, given))
 
     def abort(self) -> None:
         """Forget every row and remove the temporary files."""

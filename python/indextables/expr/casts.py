@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from indextables.expr.calendar import DAY_MICROS, year_of
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of, order_key, to_float32
+from indextables.model.kinds import KINDS, Family, names_of
 from indextables.model.types import Atomic, DataType, Decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BITS = {**INTEGRAL_BITS, "date": 32, "timestamp": 64, "timestamp_ntz": 64, "day_time": 64}
-_BITS["year_month"] = 32
 _FLOAT_SOURCE_BITS = 32
-_TIMES = {"date", "timestamp", "timestamp_ntz"}
+_TIMES = names_of(Family.TIME)
 # not a type of Spark: what EXTRACT(YEAR ..) leads to, as if it were a cast
 YEAR = Atomic("year")
 
@@ -51,7 +50,8 @@ def domain_of(column_type: DataType) -> Domain | None:
     if isinstance(column_type, Decimal):
         most = 10**column_type.precision - 1
         return Domain(-most, most, column_type.scale, decimal=True)
-    bits = _BITS.get(kind_of(column_type))
+    known = KINDS.get(kind_of(column_type))
+    bits = known.bits if known else None
     return Domain(-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if bits else None
 
 

@@ -301,7 +301,7 @@ def _build_search(name: str, args: tuple[Expr, ...]) -> Predicate:
 
 
 def search_of(call: Call) -> list[Search]:
-    """The search predicate a call stands for, if it is one."""
+    """Return the search predicate of a call, or None if it is not a search."""
     name = call.name.lower()
     if name not in _SEARCHES:
         return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 _LINE_ENDS = "\\n\\r\\x{85}\\x{2028}\\x{2029}"
 _DOT = f"[^{_LINE_ENDS}]"
-# `$` of Java also stands before a final line end
+# `$` of Java also matches before a final line terminator
 _END = f"(?:\\r\\n|[{_LINE_ENDS}])?\\z"
 _CLASSES = {
     "d": "0-9",

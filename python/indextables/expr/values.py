@@ -13,11 +13,17 @@ import struct
 from decimal import Decimal as Number
 from typing import Any
 
+from indextables.model.kinds import KINDS, Family, names_of
 from indextables.model.strings import from_json, to_bytes, to_json
 from indextables.model.types import Array, Atomic, DataType, Decimal, Struct
 
-INTEGRAL_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
-FLOATING = ("float", "double")
+INTEGRAL_BITS = {
+    kind.name: kind.bits for kind in KINDS.values() if kind.family is Family.INTEGER and kind.bits
+}
+FLOATING = names_of(Family.FLOATING)
+NESTED = names_of(Family.NESTED)
+# kinds whose values have no order
+UNORDERED = names_of(Family.NESTED, Family.VOID)
 
 
 def kind_of(column_type: DataType) -> str:

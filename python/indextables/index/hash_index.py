@@ -28,7 +28,7 @@ def encode(hashes: Any) -> bytes:
 def decode(data: bytes, count: int | None = None, path: str = "an index file") -> NDArray[np.int32]:
     """The hashes of a file in its order; `count` is what the log says about it."""
     if len(data) % _BYTES:
-        raise _corrupt(path, f"its {len(data)} bytes are no whole number of hashes")
+        raise _corrupt(path, f"its {len(data)} bytes are not a whole number of hashes")
     found = np.frombuffer(data, dtype=">i4").astype(np.int32)
     if count is not None and len(found) != count:
         raise _corrupt(path, f"it holds {len(found)} hashes where the log says {count}")

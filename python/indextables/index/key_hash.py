@@ -1,7 +1,7 @@
 """The hash of a primary key, equal to Apache Paimon's: Murmur3 over the key as a BinaryRow.
 
     row   := null bits, 8 bytes per 64 (the first 8 bits are the row kind)
-             8 bytes per column: the value, or where it stands in the variable part
+             8 bytes per column: the value, or its offset in the variable part
              variable part: long text, wide decimals, timestamps; each padded to 8 bytes
 
 Everything works on whole Arrow columns: rows are laid out in one buffer and hashed word by word.
@@ -135,7 +135,7 @@ def _slots(array: pa.Array) -> NDArray[np.uint64]:
 
 
 def _text(array: pa.Array) -> _Column:
-    """Up to 7 bytes stand in the slot with their length; longer ones behind the slots."""
+    """Store up to 7 bytes in the slot with their length, longer values in the variable part."""
     nulls = array.is_null().to_numpy(zero_copy_only=False)
     array = pc.fill_null(array, b"") if array.null_count else array
     _, offset_buffer, data_buffer = array.buffers()
@@ -175,7 +175,7 @@ def _decimal(array: pa.Array) -> _Column:
 
 
 def _timestamp(array: pa.Array) -> _Column:
-    """Microseconds: the milliseconds stand behind, the rest of them as nanoseconds in the slot."""
+    """Store milliseconds in the variable part and the remaining nanoseconds in the slot."""
     micros = array.cast(pa.timestamp("us", tz=array.type.tz)).cast(pa.int64())
     values = pc.fill_null(micros, 0).to_numpy(zero_copy_only=False)
     millis, rest = np.divmod(values, 1000)

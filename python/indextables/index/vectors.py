@@ -17,7 +17,7 @@ _FRAME = 8  # size and checksum around the data
 
 
 def load_deletions(store: Store, vector: DeletionVector) -> BitMap:
-    """The deleted rows a vector of the log stands for, verified."""
+    """Load and verify the deleted rows of a deletion vector."""
     start, end = vector.offset, vector.offset + vector.length
     try:
         # the 32-bit form's length leaves out the frame, the 64-bit form's does not

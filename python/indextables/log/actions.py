@@ -70,6 +70,22 @@ class DeletionVector:
 
 
 @dataclass(frozen=True, slots=True)
+class CompanionRun:
+    """Rows of a source file that are consecutive documents of a companion's split.
+
+    `file` is a position in the split's `companionSourceFiles`. `file_rows` are the rows of the
+    whole file, 0 where they are not known.
+    """
+
+    file: int
+    row: int
+    rows: int
+    file_rows: int
+    size: int
+    stamp: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AddFile:
     """A split of the table. A partition column missing in `partition_values` is null."""
 
@@ -98,6 +114,8 @@ class AddFile:
     companion_source_files: tuple[str, ...] | None = None
     companion_delta_version: int | None = None
     companion_fast_field_mode: str | None = None
+    # which rows of which of the source files are its documents, in document order
+    companion_runs: tuple[CompanionRun, ...] | None = None
     deletion_vector: DeletionVector | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 

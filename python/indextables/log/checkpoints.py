@@ -55,7 +55,7 @@ class CheckpointWriter:
     def write(self, snapshot: Snapshot, *, compact: str | None = None) -> Checkpoint:
         """Write the checkpoint of a snapshot; a reason to compact stands above the thresholds.
 
-        Tried again with the base read anew: another writer may have made a newer one.
+        Retried after reading the base again: another writer may have written a newer one.
         """
         attempts = self._settings.get(keys.STATE_RETRY_MAX_ATTEMPTS)
         for attempt in range(attempts):
@@ -86,7 +86,7 @@ class CheckpointWriter:
         )
 
     def _put_state(self, state: StateManifest) -> None:
-        # somebody else's state of the same version says the same
+        # another writer's state of the same version has the same content
         self._store.put(
             names.state_file(state.version), encode_state(state, *self._codec), if_absent=True
         )
@@ -96,21 +96,21 @@ class CheckpointWriter:
         assert snapshot.base is not None
         base, change = snapshot.base.state, snapshot.change
         infos = list(base.manifests)
-        table, mappings = _deduplicated(entries.from_adds(change.adds.values()), snapshot.registry)
-        replaced = change.adds.keys() & (change.removes.keys() | base.tombstones)
+        table, mappings = _deduplicated(change.adds.entries, snapshot.registry)
+        replaced = change.adds.paths & (change.removes.keys() | base.tombstones)
         for piece in _pieces(table, self._limits.entries_per_manifest):
-            supersedes = len(replaced.intersection(piece["path"].to_pylist())) if replaced else 0
+            supersedes = len(replaced & set(piece["path"].to_pylist())) if replaced else 0
             infos.append(replace(self._put_manifest(snapshot, piece), supersedes=supersedes))
-        tombstones = (base.tombstones | change.removes.keys()) - change.adds.keys()
+        tombstones = (base.tombstones | change.removes.keys()) - change.adds.paths
         total = base.total_bytes + self._bytes_changed(snapshot, table)
         return self._state(snapshot, infos, tombstones, mappings, total)
 
     def _bytes_changed(self, snapshot: Snapshot, added: pa.Table) -> int:
-        removes = snapshot.change.removes
-        if any(remove.size is None for remove in removes.values()):
+        removes = snapshot.change.removes.values()
+        if None in removes:
             assert snapshot.base is not None
             return snapshot.size_bytes - snapshot.base.state.total_bytes
-        gone = sum(remove.size or 0 for remove in removes.values())
+        gone = sum(size or 0 for size in removes)
         return (pc.sum(added["size"]).as_py() or 0) - gone
 
     def _compacted(self, snapshot: Snapshot) -> StateManifest:

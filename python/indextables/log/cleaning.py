@@ -42,7 +42,7 @@ def is_due(reader: Reader, policy: Policy, now_ms: int) -> bool:
 
 
 def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False) -> Cleaned:
-    """Delete what is expired: version files, checkpoints, states, then manifests nobody lists.
+    """Delete expired version files, checkpoints, states, then unlisted manifests.
 
     States go newest first and their manifests last, so that whatever is left after a crash can
     still be read or is listed by nothing.
@@ -54,7 +54,7 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
     manifests = {p: t for p, t in listed.items() if names.is_manifest(p)}
     found = retention.orphans(manifests, _referenced(reader, kept), policy, now_ms)
     if not dry_run and found:
-        # a state written meanwhile may list what was listed by nobody
+        # a state written in the meantime may list a manifest that was unlisted
         now = [v for v in reader.listing().states if v not in files.states]
         newer = [version for version in now if reader.states.is_complete(version)]
         found = retention.orphans(manifests, _referenced(reader, [*kept, *newer]), policy, now_ms)

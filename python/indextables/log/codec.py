@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from json import dumps
 from typing import TypeVar
 
+from indextables.engine.manifests import decode_lines
 from indextables.errors import IndexTablesError, error
 from indextables.log import json_values as read
 from indextables.log import members
-from indextables.log.actions import Action, CommitInfo, JsonObject, Metadata, UnknownAction
+from indextables.log.actions import (
+    Action,
+    AddFile,
+    CommitInfo,
+    JsonObject,
+    Metadata,
+    RemoveFile,
+    UnknownAction,
+)
 from indextables.log.compression import MAX_INFLATED, inflate
+from indextables.log.lines import OTHER, LogActions
 from indextables.storage.store import check_path
 
 T = TypeVar("T")
@@ -25,10 +35,13 @@ R = TypeVar("R")
 _LINE = re.compile(rb"[^\s][^\n]*")
 # an action costs memory however short its line is, so it counts as a line of this length
 _LEAST_LINE = 128
-# kinds that nobody here knows are kept as they are; a flood of them is an attack
+# from here on the engine decodes; its columns cost more than a few actions
+_LONG_TEXT = 32 << 10
+# unknown kinds are kept unchanged; too many of them are an attack
 _MOST_UNKNOWN = 100_000
 _UNSEALED = "0" * 8
 # how a sealed first line ends: the checksum is the last member of the action itself
+_SEAL_LENGTH = 64
 _SEAL = re.compile(rb'"checksum":"([0-9a-f]{8})"\}\}\s*\Z')
 
 
@@ -45,18 +58,17 @@ def encode_version(info: CommitInfo, actions: Iterable[Action]) -> bytes:
     return text[: end - len(checksum)] + checksum + text[end:]
 
 
-def _check_seal(text: bytes, line: re.Match[bytes], first: Action, file: str) -> None:
+def _check_seal(text: bytes, start: int, end: int, first: Action, file: str) -> None:
     """Compare the checksum that `commitInfo` ends with; a column may have the same name.
 
     An action of unknown kind counts too, because damage may have hit the word `commitInfo`.
     """
-    found = _SEAL.search(line[0][-64:])
+    found = _SEAL.search(text, max(start, end - _SEAL_LENGTH), end)
     if found is None or not isinstance(first, CommitInfo | UnknownAction):
         return
-    start = line.end() - len(line[0][-64:]) + found.start(1)
-    end = start + len(_UNSEALED)
-    rest = zlib.crc32(memoryview(text)[:start])
-    rest = zlib.crc32(memoryview(text)[end:], zlib.crc32(_UNSEALED.encode(), rest))
+    rest = zlib.crc32(memoryview(text)[: found.start(1)])
+    rest = zlib.crc32(_UNSEALED.encode(), rest)
+    rest = zlib.crc32(memoryview(text)[found.end(1) :], rest)
     if found[1] != f"{rest:08x}".encode():
         raise _corrupt(file, "its checksum does not match")
 
@@ -87,32 +99,59 @@ def _members_of(line: bytes) -> JsonObject:
 
 def decode_actions(
     data: bytes, file: str, *, whole: bool = True, limit: int = MAX_INFLATED
-) -> list[Action]:
+) -> Collection[Action]:
     """All actions of a version file or checkpoint, in order.
 
     A file without any action is an error, because no writer leaves one behind, and a cut file must
     not look like an empty commit.
     """
     text = inflate(data, file, limit)
-    actions = list(_decode_lines(text, file, limit // _LEAST_LINE))
+    decoder = _Decoder(text, file, limit // _LEAST_LINE)
+    actions = decoder.by_engine() if len(text) >= _LONG_TEXT else decoder.by_line()
     if whole and not actions:
         raise _corrupt(file, "no action in it")
     return actions
 
 
-def _decode_lines(text: bytes, file: str, most: int) -> Iterator[Action]:
-    unknown = 0
-    for number, line in enumerate(_LINE.finditer(text), 1):
-        action = _named(file, number, _decode_line, line[0])
+class _Decoder:
+    """Decodes the lines of one text, at most so many."""
+
+    def __init__(self, text: bytes, file: str, most: int) -> None:
+        self._text, self._file, self._most = text, file, most
+        self._unknown = 0
+
+    def by_line(self) -> list[Action]:
+        """Every line here."""
+        lines = _LINE.finditer(self._text)
+        return [self._decode(number, *line.span()) for number, line in enumerate(lines, 1)]
+
+    def by_engine(self) -> Collection[Action]:
+        """Usual lines that add and remove splits by the engine, all others here."""
+        lines = decode_lines(self._text, self._most)
+        numbers = (number for number, kind in enumerate(lines.kinds, 1) if kind == OTHER)
+        others = tuple(
+            self._decode(number, *span) for number, span in zip(numbers, lines.others, strict=True)
+        )
+        found = LogActions(lines.kinds, lines.adds, lines.removes, others)
+        if any(isinstance(action, AddFile | RemoveFile) for action in others):
+            return list(found)
+        return found
+
+    def _decode(self, number: int, start: int, end: int) -> Action:
+        if number > self._most:
+            raise self._flood(f"{self._most:,} actions")
+        action = _named(self._file, number, _decode_line, self._text[start:end])
         if isinstance(action, Metadata):
-            action = replace(action, file=file)
+            action = replace(action, file=self._file)
         if number == 1:
-            _check_seal(text, line, action, file)
-        unknown += isinstance(action, UnknownAction)
-        if number > most or unknown > _MOST_UNKNOWN:
-            limit = f"{most:,} actions" if number > most else f"{_MOST_UNKNOWN:,} unknown actions"
-            raise error("FILE_TOO_LARGE", path=file, limit=limit)
-        yield action
+            _check_seal(self._text, start, end, action, self._file)
+        self._unknown += isinstance(action, UnknownAction)
+        if self._unknown > _MOST_UNKNOWN:
+            raise self._flood(f"{_MOST_UNKNOWN:,} unknown actions")
+        return action
+
+    def _flood(self, limit: str) -> IndexTablesError:
+        return error("FILE_TOO_LARGE", path=self._file, limit=limit)
 
 
 def _decode_line(line: bytes) -> Action:

@@ -1,4 +1,4 @@
-"""The commit protocol: put-if-absent of the next version, check and retry when somebody won.
+"""The commit protocol: put-if-absent of the next version, check and retry on conflict.
 
     newest snapshot ──> check that what was read still holds ──> put the next version if absent
           ^                                                              │           │
@@ -8,9 +8,9 @@
 
 A lost answer is resolved by reading the version back and comparing the commit's id, never by
 deleting. As long as the version is free, the same bytes are put there again: whichever of the two
-arrives is ours. Only a version that holds somebody else's commit makes us go on to the next.
+arrives is ours. Only a version that holds another writer's commit makes us move on to the next.
 
-After a version was sent, every failure is COMMIT_UNKNOWN until somebody else's commit is found at
+After a version was sent, every failure is COMMIT_UNKNOWN until another writer's commit is found at
 that version: the request may still arrive, so nothing that it names may be deleted.
 """
 
@@ -50,13 +50,10 @@ class Committer:
         self._reader = reader
         self._clock = clock
         self._at = at
-        self._attempts = settings.get(keys.RETRY_MAX_ATTEMPTS)
-        self._base_ms = settings.get(keys.RETRY_BASE_DELAY_MS)
-        self._most_ms = settings.get(keys.RETRY_MAX_DELAY_MS)
-        self._gzip = settings.get(keys.COMPRESSION_ENABLED)
+        self._settings = settings
 
     def create(self, mine: Transaction) -> Committed:
-        """Commit version 0; TABLE_EXISTS when somebody was there before."""
+        """Commit version 0; fail with TABLE_EXISTS if another writer was first."""
         return self._resolved(mine, partial(self._create, mine))
 
     def commit(self, mine: Transaction, newest: Snapshot) -> Committed:
@@ -64,7 +61,7 @@ class Committer:
         return self._resolved(mine, partial(self._commit, mine, newest))
 
     def _resolved(self, mine: Transaction, run: Callable[[_Sent], Committed]) -> Committed:
-        """Run a commit; a failure that leaves its outcome open is told as such."""
+        """Run a commit; report a failure with unknown outcome as such."""
         sent = _Sent()
         try:
             return run(sent)
@@ -83,15 +80,17 @@ class Committer:
         if self._reader.listing().latest is not None:
             raise error("TABLE_EXISTS", path=path)
         commit = compose(mine, None, self._clock.now_ms())
-        data = self._encode(commit)
-        for attempt in range(self._attempts):
+        settings = self._in_force(next(a for a in commit.actions if isinstance(a, Metadata)))
+        data = _encode(commit, settings)
+        attempts = settings.get(keys.RETRY_MAX_ATTEMPTS)
+        for attempt in range(attempts):
             if self._put(commit, data, sent):
                 change = replay(Change(), [commit])
                 return Committed(0, self._reader.snapshot_of(commit, change))
             if sent.version is None:
                 raise error("TABLE_EXISTS", path=path)
-            self._pause(attempt)
-        raise error("COMMIT_CONTENTION", path=path, attempts=self._attempts)
+            self._pause(attempt, settings)
+        raise error("COMMIT_CONTENTION", path=path, attempts=attempts)
 
     def _commit(self, mine: Transaction, newest: Snapshot, sent: _Sent) -> Committed:
         earlier = self._earlier_try(mine, newest)
@@ -100,12 +99,14 @@ class Committer:
         if _is_replayed(mine, newest):
             return Committed(newest.version, newest, skipped=True)
         schema_changed = self._schema_changed(mine, newest)
+        settings = self._in_force(newest.metadata)
         commit = self._composed(mine, newest, schema_changed=schema_changed)
-        data = self._encode(commit)
-        for attempt in range(self._attempts):
+        data = _encode(commit, settings)
+        attempts = settings.get(keys.RETRY_MAX_ATTEMPTS)
+        for attempt in range(attempts):
             if self._put(commit, data, sent):
                 return Committed(commit.version, self._reader.advance(newest, [commit]))
-            self._pause(attempt)
+            self._pause(attempt, settings)
             winners = self._winners(newest)
             if not winners:
                 continue  # the version is still free: the same commit is put there again
@@ -118,8 +119,8 @@ class Committer:
             if _is_replayed(mine, newest):
                 return Committed(newest.version, newest, skipped=True)
             commit = self._composed(mine, newest, schema_changed=schema_changed)
-            data = self._encode(commit)
-        raise error("COMMIT_CONTENTION", path=newest.path, attempts=self._attempts)
+            data = _encode(commit, settings)
+        raise error("COMMIT_CONTENTION", path=newest.path, attempts=attempts)
 
     def _composed(self, mine: Transaction, newest: Snapshot, *, schema_changed: bool) -> Commit:
         commit = compose(mine, newest, self._clock.now_ms())
@@ -159,16 +160,13 @@ class Committer:
             found.append(commit)
         return found
 
-    def _encode(self, commit: Commit) -> bytes:
-        info = commit.info
-        assert info is not None
-        text = codec.encode_version(info, [a for a in commit.actions if a is not info])
-        return compression.deflate(text) if self._gzip else text
+    def _in_force(self, metadata: Metadata) -> Settings:
+        return self._settings.over(metadata.configuration)
 
     def _put(self, commit: Commit, data: bytes, sent: _Sent) -> bool:
         """Try to write a version; whether it is known to be there.
 
-        Whose the version is, is decided by the id in it. `sent` stays open while nobody knows.
+        The id in the version decides whose it is. `sent` stays open while that is unknown.
         """
         assert commit.info is not None
         was_open = sent.version is not None
@@ -194,13 +192,21 @@ class Committer:
         sent.version = None
         return False
 
-    def _pause(self, attempt: int) -> None:
-        jitter = self._clock.jitter()
-        self._clock.sleep(backoff_seconds(attempt, self._base_ms, self._most_ms, jitter))
+    def _pause(self, attempt: int, settings: Settings) -> None:
+        base = settings.get(keys.RETRY_BASE_DELAY_MS)
+        most = settings.get(keys.RETRY_MAX_DELAY_MS)
+        self._clock.sleep(backoff_seconds(attempt, base, most, self._clock.jitter()))
+
+
+def _encode(commit: Commit, settings: Settings) -> bytes:
+    info = commit.info
+    assert info is not None
+    text = codec.encode_version(info, [a for a in commit.actions if a is not info])
+    return compression.deflate(text) if settings.get(keys.COMPRESSION_ENABLED) else text
 
 
 def _change_metadata(commits: Sequence[Commit]) -> bool:
-    return any(isinstance(action, Metadata) for c in commits for action in c.actions)
+    return any(isinstance(action, Metadata) for c in commits for action in c.facts)
 
 
 def _is_replayed(mine: Transaction, newest: Snapshot) -> bool:

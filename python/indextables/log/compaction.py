@@ -1,4 +1,4 @@
-"""When a checkpoint writes everything anew instead of adding a manifest. Pure."""
+"""Decide when a checkpoint rewrites everything instead of adding a manifest. Pure."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def reason(snapshot: Snapshot, limits: Limits) -> str | None:
     state, change = snapshot.base.state, snapshot.change
     if not change.ours:
         return "another implementation wrote since the last state"
-    replaced = change.adds.keys() & (change.removes.keys() | state.tombstones)
+    replaced = change.adds.paths & (change.removes.keys() | state.tombstones)
     superseded = any(info.supersedes for info in state.manifests)
     old = snapshot.protocol.min_reader_version < protocol.VERSION_WITH_FEATURES
     if old and (replaced or superseded):
         return "a path is listed twice, which other readers do not expect"
-    removed = len(change.removes.keys() - change.adds.keys())
+    removed = len(change.removes.keys() - change.adds.paths)
     if removed > limits.large_remove:
         return f"{removed} removals at once"
-    return crowded(state, len(change.removes), bool(change.adds), limits) or _mixed(
+    return crowded(state, len(change.removes), bool(change.adds.paths), limits) or _mixed(
         snapshot, limits
     )
 

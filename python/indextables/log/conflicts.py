@@ -1,6 +1,6 @@
 """When a commit must not follow the commits that came before it.
 
-A transaction is worked out for the version it will follow, so it sees what others did. Checked for
+A transaction is computed for the version it will follow, so it sees earlier commits. Checked for
 all of them alike: that the files it removes are there, and that the files it brings were written
 for columns that the table still has. The table in docs/spec/PROTOCOL.md says what becomes of every
 pair of changes, and is tested.

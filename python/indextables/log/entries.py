@@ -10,8 +10,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from indextables.log.actions import AddFile, DeletionVector
-from indextables.log.members import ADD_MEMBERS, MAP, TEXTS, VALUES, VECTOR, Kind, Member
+from indextables.log.actions import AddFile, CompanionRun, DeletionVector, RemoveFile
+from indextables.log.members import (
+    ADD_MEMBERS,
+    BY_TYPE,
+    MAP,
+    RUNS,
+    TEXTS,
+    VALUES,
+    VECTOR,
+    Kind,
+    Member,
+)
 
 _REQUIRED = {
     "path",
@@ -30,6 +40,15 @@ SCHEMA = pa.schema(
 )
 
 
+EMPTY = SCHEMA.empty_table()
+_REMOVE_MEMBERS = BY_TYPE[RemoveFile].members
+# removals in a log file
+REMOVES = pa.schema(
+    [pa.field(m.name, m.kind.arrow, m.name not in _REQUIRED - {"size", "partitionValues"})
+     for m in _REMOVE_MEMBERS] + [_EXTRA]
+)  # fmt: skip
+
+
 def from_adds(adds: Iterable[AddFile]) -> pa.Table:
     """A table with one row per added file."""
     rows = list(adds)
@@ -44,19 +63,37 @@ def from_adds(adds: Iterable[AddFile]) -> pa.Table:
 def _cell(value: Any) -> Any:
     if isinstance(value, Mapping):
         return list(value.items())
+    if isinstance(value, tuple) and value and isinstance(value[0], CompanionRun):
+        return RUNS.write(value)
     return VECTOR.write(value) if isinstance(value, DeletionVector) else value
 
 
 def to_adds(table: pa.Table) -> list[AddFile]:
     """The rows as actions; for the few files an operation touches, not for whole tables."""
     known = [member for member in ADD_MEMBERS if member.name in table.column_names]
-    return [_add(row, known) for row in table.to_pylist()]
+    return [AddFile(**_values(row, known)) for row in table.to_pylist()]
 
 
-def _add(row: Mapping[str, Any], known: Sequence[Member]) -> AddFile:
+def to_removes(table: pa.Table) -> list[RemoveFile]:
+    """The rows of a table of removals as actions."""
+    return [RemoveFile(**_values(row, _REMOVE_MEMBERS)) for row in table.to_pylist()]
+
+
+def _values(row: Mapping[str, Any], known: Sequence[Member]) -> dict[str, Any]:
     values = {member.attribute: _value(row[member.name], member.kind) for member in known}
-    extra = loads(row["extra"]) if row.get("extra") else {}
-    return AddFile(**values, extra=extra)
+    return values | {"extra": loads(row["extra"]) if row.get("extra") else {}}
+
+
+def stamped(table: pa.Table, version: int, timestamp: int) -> pa.Table:
+    """The entries of a commit that was read, with its version and time."""
+    values = {
+        "addedAtVersion": pa.repeat(pa.scalar(version, pa.int64()), table.num_rows),
+        "addedAtTimestamp": pa.repeat(pa.scalar(timestamp, pa.int64()), table.num_rows)
+        if timestamp
+        else table["modificationTime"],
+    }
+    columns = [values.get(name, table[name]) for name in SCHEMA.names]
+    return pa.Table.from_arrays(columns, schema=SCHEMA)
 
 
 def _value(cell: Any, kind: Kind) -> Any:
@@ -66,6 +103,8 @@ def _value(cell: Any, kind: Kind) -> Any:
         return dict(cell)
     if kind is TEXTS:
         return tuple(cell)
+    if kind is RUNS:
+        return tuple(CompanionRun(*run.values()) for run in cell)
     return DeletionVector(**cell) if kind is VECTOR else cell
 
 
@@ -82,4 +121,4 @@ def texts(values: Iterable[str]) -> pa.Array:
 
 def concat(tables: Sequence[pa.Table]) -> pa.Table:
     """The tables one after another."""
-    return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
+    return pa.concat_tables(tables) if tables else EMPTY

@@ -10,6 +10,7 @@ from indextables.errors import CorruptError, StorageError, error
 from indextables.log import codec, names, protocol
 from indextables.log.actions import Action, Metadata, Protocol
 from indextables.log.names import Listing
+from indextables.log.replay import Commit
 from indextables.log.state import StateManifest
 from indextables.log.states import StateReader
 from indextables.storage import Store
@@ -87,12 +88,12 @@ class FactReader:
                 _log.warning("the state of version %d is passed over: %s", version, cause)
         return known
 
-    def _readable(self, versions: Sequence[int]) -> Iterator[list[Action]]:
-        """The actions of these version files, without those that are damaged or gone."""
+    def _readable(self, versions: Sequence[int]) -> Iterator[Sequence[Action]]:
+        """What these version files say about the table, without those that are damaged or gone."""
         paths = [names.version_file(version) for version in versions]
         for path, data in zip(paths, self._store.find_all(paths, self._parallelism), strict=True):
             try:
                 if data is not None:
-                    yield codec.decode_actions(data, path, limit=self._limit)
+                    yield Commit(0, codec.decode_actions(data, path, limit=self._limit)).facts
             except CorruptError as cause:
                 _log.warning("`%s` is passed over: %s", path, cause)

@@ -76,7 +76,7 @@ def _entry(commit: Commit, reader: Reader) -> HistoryEntry:
 def version_at(reader: Reader, timestamp_ms: int) -> int:
     """The newest version that was there at a time.
 
-    Commits of ours carry times that only rise, so halving the range finds it.
+    Timestamps of our commits always increase, so a binary search finds it.
     """
     listing = reader.listing()
     first, last = listing.earliest, listing.latest

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from indextables.config import log as keys
-from indextables.config.settings import Settings, resolve
+from indextables.config.settings import Settings
 from indextables.errors import IndexTablesError, StorageError, TableNotFoundError, error
 from indextables.log import compaction, names, protocol
 from indextables.log.actions import Action, Metadata
@@ -113,7 +113,7 @@ class Log:
     def commit(self, transaction: Transaction) -> Committed:
         """Make a change visible, whole or not at all.
 
-        ConflictError: another commit stands in the way, read again and redo. CommitUnknownError:
+        ConflictError: another commit conflicts, read again and retry. CommitUnknownError:
         the store did not answer; the change may or may not be there.
         """
         newest = self.snapshot()
@@ -124,7 +124,7 @@ class Log:
 
     def _maintain(self, transaction: Transaction, snapshot: Snapshot) -> None:
         """Checkpoint and clean where it is due; the commit stands, whatever becomes of this."""
-        if transaction.on_companion:
+        if protocol.is_foreign(snapshot.protocol, snapshot.metadata):
             return
         settings = self.settings_of(snapshot)
         reason = _reason_to_compact(transaction, settings)
@@ -140,8 +140,7 @@ class Log:
 
     def settings_of(self, snapshot: Snapshot) -> Settings:
         """The settings in force: what was given when opening, then the table's own properties."""
-        own = resolve(table=snapshot.metadata.configuration)
-        return Settings({**own.values, **self.settings.values}, self.settings.fields)
+        return self.settings.over(snapshot.metadata.configuration)
 
     def checkpoint(
         self, *, compact: str | None = None, snapshot: Snapshot | None = None
@@ -152,7 +151,7 @@ class Log:
         already gets a version of its own, because states never change.
         """
         at = snapshot or self.snapshot()
-        protocol.check_changeable(at.protocol, at.metadata, at.path)
+        protocol.check_maintainable(at.protocol, at.metadata, at.path)
         settings = self.settings_of(at)
         avro = settings.get(keys.STATE_FORMAT) == "avro"
         if avro and protocol.upgraded(at.protocol) != at.protocol:
@@ -173,7 +172,9 @@ class Log:
             needed = protocol.upgraded(newest.protocol)
             return () if needed == newest.protocol else (needed,)
 
-        transaction = Transaction(Operation.CHECKPOINT, at.version, rebuild=rebuild)
+        transaction = Transaction(
+            Operation.CHECKPOINT, at.version, rebuild=rebuild, on_companion=True
+        )
         return self._held_by(self._committer.commit(transaction, at)).snapshot
 
     def _stands_uncompact(self, at: Snapshot, limits: compaction.Limits) -> bool:
@@ -187,9 +188,14 @@ class Log:
     def clean(self, policy: Policy | None = None, *, dry_run: bool = False) -> Cleaned:
         """Delete the log files that retention lets go."""
         if not dry_run:
-            self.check_changeable()
+            self.check_maintainable()
         policy = policy or Policy.of(self.settings_of(self.snapshot()))
         return clean(self.reader, policy, self.clock.now_ms(), dry_run=dry_run)
+
+    def check_maintainable(self) -> None:
+        """Refuse maintenance when the table needs a newer writer or another implementation."""
+        newest = self.snapshot()
+        protocol.check_maintainable(newest.protocol, newest.metadata, newest.path)
 
     def check_changeable(self) -> None:
         """Refuse what writes or deletes when the table needs a newer writer."""
@@ -214,11 +220,11 @@ class Log:
         return self._held
 
     def _is_same_table(self, held: Snapshot) -> bool:
-        """Whether the held version is still what lies there: not dropped, not made anew."""
+        """Whether the cached version is still valid: the table was not dropped or recreated."""
         return self._held_mark is not None and self._mark(held.version) == self._held_mark
 
     def _mark(self, version: int) -> _Mark | None:
-        """Tells a version file from another one of the same name; None where it cannot be told."""
+        """Return an identity that distinguishes version files of the same name, or None."""
         try:
             found = self.store.head(names.version_file(version))
         except StorageError:

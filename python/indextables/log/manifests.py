@@ -91,7 +91,7 @@ class StateBase:
     def _files(self, keep: KeepManifest | None) -> pa.Table:
         wanted = [info for info in self.state.manifests if _is_wanted(info, keep)]
         if not wanted or all(info.supersedes for info in wanted):
-            # replacements of entries that nobody asked for
+            # replacements of entries that were not requested
             wanted = [info for info in wanted if keep is None or not info.supersedes]
         tables = self.reader.read(wanted)
         live = [

@@ -17,6 +17,7 @@ from indextables.log import json_values as read
 from indextables.log.actions import (
     AddFile,
     CommitInfo,
+    CompanionRun,
     DeletionVector,
     IndexFile,
     JsonObject,
@@ -70,6 +71,35 @@ def _vector_json(vector: DeletionVector) -> JsonObject:
     return {field.name: getattr(vector, field.name) for field in fields(vector)}
 
 
+def _runs(value: Any) -> tuple[CompanionRun, ...]:
+    if not isinstance(value, list):
+        raise TypeError("`companionRuns` is not a list")
+    return tuple(_run(read.members(body)) for body in value)
+
+
+def _run(body: JsonObject) -> CompanionRun:
+    stamp = body.get("stamp")
+    file, row, rows, file_rows, size = (read.whole(body[name]) for name in _RUN_NUMBERS)
+    return CompanionRun(
+        file, row, rows, file_rows, size, None if stamp is None else read.text(stamp)
+    )
+
+
+def _run_json(run: CompanionRun) -> JsonObject:
+    numbers = (run.file, run.row, run.rows, run.file_rows, run.size)
+    body: JsonObject = dict(zip(_RUN_NUMBERS, numbers, strict=True))
+    return body if run.stamp is None else body | {"stamp": run.stamp}
+
+
+_RUN_NUMBERS = ("file", "row", "rows", "fileRows", "size")
+_RUNS = pa.list_(
+    pa.field(
+        "item",
+        pa.struct(
+            [pa.field(name, pa.int64()) for name in _RUN_NUMBERS] + [pa.field("stamp", pa.string())]
+        ),
+    )
+)
 _MAP = pa.map_(pa.string(), pa.string())
 _VECTOR = pa.struct(
     [pa.field("file", pa.string())]
@@ -92,6 +122,7 @@ FEATURES = Kind(
     lambda value: frozenset(read.texts(value)), write=lambda names: sorted(names) or None
 )
 VECTOR = Kind(_vector, _VECTOR, _vector_json)
+RUNS = Kind(_runs, _RUNS, lambda runs: [_run_json(run) for run in runs])
 
 
 @dataclass(frozen=True)
@@ -203,6 +234,7 @@ ADD_MEMBERS = (
     Member("companionSourceFiles", "companion_source_files", TEXTS),
     Member("companionDeltaVersion", "companion_delta_version", LONG),
     Member("companionFastFieldMode", "companion_fast_field_mode", TEXT),
+    Member("companionRuns", "companion_runs", RUNS),
     Member("deletionVector", "deletion_vector", VECTOR),
 )
 

@@ -102,7 +102,7 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Listing:
-    """The versions a log's file names speak of, ascending."""
+    """Return the versions in a log's file names, ascending."""
 
     versions: tuple[int, ...] = ()
     checkpoints: tuple[int, ...] = ()
@@ -119,7 +119,7 @@ class Listing:
         kept = {*self.checkpoints, *self.states}
         if self.versions[:1] != (0,):
             return tuple(sorted(kept))
-        # some writers number a later state 0: the first version speaks for itself
+        # some writers number a later state 0: the version file defines version 0
         return (-1, *sorted(kept - {0}))
 
     @property

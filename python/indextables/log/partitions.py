@@ -28,7 +28,7 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """The inverse of `escape`; a stray `%` stands for itself."""
+    """Invert `escape`; a stray `%` is kept."""
     parts = text.split("%")
     out = [parts[0]]
     for part in parts[1:]:

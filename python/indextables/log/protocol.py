@@ -16,8 +16,9 @@ COMPANION_ENABLED = "indextables.companion.enabled"
 DELETION_VECTORS = "deletionVectors"
 PRIMARY_KEY = "primaryKey"
 LEAN_SPLITS = "leanSplits"
+COMPANION = "companion"
 CHECK_CONSTRAINTS = "checkConstraints"
-OUR_FEATURES = frozenset({DELETION_VECTORS, PRIMARY_KEY, LEAN_SPLITS})
+OUR_FEATURES = frozenset({DELETION_VECTORS, PRIMARY_KEY, LEAN_SPLITS, COMPANION})
 # what only writers must understand
 _OF_WRITERS = frozenset({CHECK_CONSTRAINTS})
 _BASE_FEATURES = frozenset({"avroState", "schemaDeduplication"})
@@ -55,6 +56,13 @@ def check_writable(protocol: Protocol, path: str) -> None:
     _check(path, "writer", protocol.min_writer_version, protocol.writer_features, WRITER_FEATURES)
 
 
+def check_maintainable(protocol: Protocol, metadata: Metadata, path: str) -> None:
+    """Refuse to maintain a table that needs a newer writer, or a companion of others."""
+    check_writable(protocol, path)
+    if is_foreign(protocol, metadata):
+        raise error("COMPANION_READ_ONLY", path=path)
+
+
 def check_changeable(protocol: Protocol, metadata: Metadata, path: str) -> None:
     """Refuse to change a table that needs a newer writer, or that follows another table."""
     check_writable(protocol, path)
@@ -65,6 +73,11 @@ def check_changeable(protocol: Protocol, metadata: Metadata, path: str) -> None:
 def is_companion(metadata: Metadata) -> bool:
     """Whether a table only indexes the rows of another one."""
     return metadata.configuration.get(COMPANION_ENABLED, "").lower() == "true"
+
+
+def is_foreign(protocol: Protocol, metadata: Metadata) -> bool:
+    """Whether a companion was made by another implementation, which does not name its rows."""
+    return is_companion(metadata) and COMPANION not in protocol.reader_features
 
 
 def _check(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -100,7 +100,7 @@ class Reader:
 
     def _decoded(self, version: int, data: bytes) -> Commit:
         path = names.version_file(version)
-        return Commit(version, tuple(codec.decode_actions(data, path, limit=self._limit)))
+        return Commit(version, codec.decode_actions(data, path, limit=self._limit))
 
     def commits(self, first: int, last: int) -> list[Commit]:
         """Version files of a range; one that is missing is an error."""
@@ -110,9 +110,7 @@ class Reader:
         for version, path, data in zip(range(first, last + 1), paths, contents, strict=True):
             if data is None:
                 raise error("FILE_MISSING", path=path)
-            found.append(
-                Commit(version, tuple(codec.decode_actions(data, path, limit=self._limit)))
-            )
+            found.append(self._decoded(version, data))
         return found
 
     def load(self, version: int | None = None) -> Snapshot:
@@ -194,7 +192,7 @@ class Reader:
             start, state_base, timestamp = self._start_from_state(base)
         elif base in listing.checkpoints:
             actions = self._checkpoint(base)
-            start = replay(Change(ours=False), [Commit(base, tuple(actions))])
+            start = replay(Change(ours=False), [Commit(base, part) for part in actions])
             state_base, timestamp = None, 0
         else:
             start, state_base, timestamp = Change(), None, 0
@@ -207,13 +205,13 @@ class Reader:
         state = self.states.read(version)
         kept: list[Action] = [*self._facts.read(state), *state.actions]
         start = replay(Change(), [Commit(version, tuple(kept))])
-        # the facts of a state are no commits, whoever wrote it
+        # the contents of a state are not commits
         start = replace(start, ours=True)
         base = StateBase(state, self.manifests, partial(self._replayed, version))
         return start, base, state.created_at
 
     def _replayed(self, version: int, cause: IndexTablesError) -> pa.Table:
-        """The live splits of a state's version without the state; its error when there is no way.
+        """Return the live splits of a state's version without the state, or raise its error.
 
         Version files and older states say the same, as long as they are kept.
         """
@@ -227,19 +225,19 @@ class Reader:
         _log.warning("version %d of `%s` is replayed: %s", version, self.store.url, cause)
         return found.files()
 
-    def _checkpoint(self, version: int) -> list[Action]:
-        """The actions of a JSON checkpoint, in one file or several."""
+    def _checkpoint(self, version: int) -> list[Collection[Action]]:
+        """The actions of the files of a JSON checkpoint."""
         path = names.checkpoint_file(version)
         data = self.store.get(path)
         parts = codec.decode_parts(data, path, self._limit)
         if parts is None:
-            return codec.decode_actions(data, path, limit=self._limit)
+            return [codec.decode_actions(data, path, limit=self._limit)]
         paths = [f"{names.FOLDER}/{part}" for part in parts]
-        actions: list[Action] = []
+        actions: list[Collection[Action]] = []
         for part, content in zip(paths, self.store.find_all(paths, self._parallelism), strict=True):
             if content is None:
                 raise error("FILE_MISSING", path=part)
-            actions += codec.decode_actions(content, part, whole=False, limit=self._limit)
+            actions.append(codec.decode_actions(content, part, whole=False, limit=self._limit))
         return actions
 
     def snapshot_of(

@@ -25,7 +25,7 @@ def canonical(value: Any) -> Any:
 
 
 def schema_hash(mapping: str) -> str:
-    """The name of a document mapping in the registry; text that is no JSON is hashed as it is."""
+    """Return the registry name of a document mapping; text that is not JSON is hashed unchanged."""
     try:
         text = json.dumps(canonical(json.loads(mapping)), separators=(",", ":"), ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -45,7 +45,7 @@ class Snapshot:
     base: Base | None = field(default=None, repr=False)
     # the version of the state or JSON checkpoint this view was replayed from, -1 without one
     checkpoint_version: int = field(default=-1, compare=False)
-    # reads the same version anew, after a clean-up took what it was going to be read from
+    # reloads the same version after a clean-up deleted its base
     reread: Callable[[], Snapshot] | None = field(default=None, repr=False, compare=False)
     _memo: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
 
@@ -93,12 +93,17 @@ class Snapshot:
 
         `keep_manifest` gets the bounds of the partition columns in a manifest, where known.
         """
-        if keep_manifest is not None:
+        if keep_manifest is not None and not self.is_whole:
             return self._found(keep_manifest)
         # not a cached_property: until Python 3.12 all instances share the lock of one
         if "files" not in self._memo:
             self._memo["files"] = self._found(None)
         return self._memo["files"]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all live splits are at hand, or so few manifests that choosing saves nothing."""
+        return "files" in self._memo or self.base is None or len(self.base.state.manifests) <= 1
 
     def _found(self, keep: KeepManifest | None) -> pa.Table:
         try:
@@ -114,9 +119,9 @@ class Snapshot:
     def _files(self, keep: KeepManifest | None) -> pa.Table:
         adds = self.change.adds
         if self.base is None:
-            return entries.from_adds(adds.values())
-        kept = without_paths(self.base.files(keep), self.change.removes.keys() | adds.keys())
-        return entries.concat([kept, entries.from_adds(adds.values())]) if adds else kept
+            return adds.entries
+        kept = without_paths(self.base.files(keep), self.change.removes.keys() | adds.paths)
+        return entries.concat([kept, adds.entries]) if adds.paths else kept
 
     @property
     def num_files(self) -> int:

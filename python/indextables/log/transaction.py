@@ -13,7 +13,7 @@ from indextables.log.snapshot import Snapshot
 
 
 class Operation(StrEnum):
-    """What a commit did; stands in the history."""
+    """The operation of a commit, as shown in the history."""
 
     CREATE = "CREATE TABLE"
     APPEND = "APPEND"
@@ -57,7 +57,7 @@ class Transaction:
     # more members of commitInfo, for readers that know them; asked for after `rebuild`
     notes: Callable[[], Mapping[str, Any]] = dict
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    # a change of what a companion index says of its source, the one there is
+    # a change that a companion index allows: of its splits or of what it says of its source
     on_companion: bool = False
     # an earlier try of the same id may have written a version after this one
     tried_after: int | None = None

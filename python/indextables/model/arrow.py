@@ -5,24 +5,15 @@ from __future__ import annotations
 import pyarrow as pa
 
 from indextables.errors import error
+from indextables.model.kinds import KINDS, Family
 from indextables.model.types import Array, Atomic, DataType, Decimal, Field, Map, Struct
 
+# other forms of the types rows travel as; intervals are named by their units
 _NAMES = {
-    pa.bool_(): "boolean",
-    pa.int8(): "byte",
-    pa.int16(): "short",
-    pa.int32(): "integer",
-    pa.int64(): "long",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.string(): "string",
     pa.large_string(): "string",
     pa.string_view(): "string",
-    pa.binary(): "binary",
     pa.large_binary(): "binary",
-    pa.date32(): "date",
-    pa.null(): "void",
-}
+} | {kind.arrow: kind.name for kind in KINDS.values() if kind.family is not Family.INTERVAL}
 
 
 def schema_from_arrow(schema: pa.Schema) -> Struct:

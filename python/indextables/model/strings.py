@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# begins the text of a string that is not UTF-8; what begins like it by itself is escaped, too
+# prefix of an escaped string that is not UTF-8; strings that start with it are escaped too
 _MARK = "\x01bytes:"
 _SURROGATES = re.compile("[\udc80-\udcff]")
 

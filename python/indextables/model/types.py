@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from indextables.errors import error
+from indextables.model.kinds import ALIASES, KINDS
 
 # the member of a field's metadata with the collations of the strings in it, by path
 _COLLATIONS = "__COLLATIONS"
@@ -45,16 +47,18 @@ class Atomic(DataType):
 
     def to_arrow(self) -> pa.DataType:
         """The Arrow type rows of this column travel as."""
-        return _ARROW[self.kind]
+        arrow = KINDS[self.kind].arrow
+        assert arrow is not None, self.name
+        return arrow
 
-    @property
+    @cached_property
     def kind(self) -> str:
-        """The name without length, collation or interval units: what decides behaviour."""
+        """The name without length, collation or interval units, which determines behavior."""
         if self.name.startswith(("char(", "varchar(", _COLLATED)):
             return "string"
         if self.name.startswith("interval "):
             return "year_month" if self.name.split()[1] in ("year", "month") else "day_time"
-        return _ALIASES.get(self.name, self.name)
+        return ALIASES.get(self.name, self.name)
 
 
 @dataclass(frozen=True)
@@ -159,6 +163,10 @@ class Struct(DataType):
 
     def to_arrow_schema(self) -> pa.Schema:
         """The Arrow schema rows of a table with this schema travel as."""
+        return self._arrow_schema
+
+    @cached_property
+    def _arrow_schema(self) -> pa.Schema:
         return pa.schema([f.to_arrow() for f in self.fields])
 
     @property
@@ -178,30 +186,6 @@ class Struct(DataType):
         return found.type.find(path[1:]) if isinstance(found.type, Struct) else None
 
 
-_ALIASES = {
-    "bigint": "long",
-    "int": "integer",
-    "smallint": "short",
-    "tinyint": "byte",
-    "real": "float",
-}
-_ARROW: dict[str, pa.DataType] = {
-    "boolean": pa.bool_(),
-    "byte": pa.int8(),
-    "short": pa.int16(),
-    "integer": pa.int32(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-    "day_time": pa.duration("us"),
-    "year_month": pa.int32(),
-    "void": pa.null(),
-}
 _DECIMAL = re.compile(r"decimal(?:\(\s*(\d+)\s*,\s*(-?\d+)\s*\))?$")
 
 
@@ -230,7 +214,7 @@ def _parse_atomic(name: str, column: str) -> DataType:
     if decimal:
         return Decimal(int(decimal[1] or 10), int(decimal[2] or 0))
     atomic = Atomic(name)
-    if atomic.kind not in _ARROW:
+    if atomic.kind not in KINDS or KINDS[atomic.kind].arrow is None:
         raise error("SCHEMA_UNSUPPORTED_TYPE", column=column, type=name)
     return atomic
 

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from indextables.expr.predicate import Call, Column, Expr
-from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of
+from indextables.expr.values import (
+    FLOATING,
+    INTEGRAL_BITS,
+    UNORDERED,
+    is_plain_string,
+    kind_of,
+)
 from indextables.model.types import DataType, Decimal
 from indextables.plan.buckets import plan_bucket
 from indextables.plan.columns import Columns, field_name
@@ -28,7 +34,6 @@ _WIDE = pa.decimal128(38, 0)
 # a sum has ten digits more than its values; beyond this it could overflow
 _MAX_SUM_PRECISION = 28
 _MAX_SPARK_PRECISION = 38
-_UNORDERED = ("struct", "array", "map", "void")
 
 
 @dataclass(frozen=True)
@@ -258,7 +263,7 @@ def _sum_type(kind: DataType) -> pa.DataType | None:
 
 def _extreme_type(kind: DataType) -> pa.DataType | None:
     plain = kind_of(kind) != "string" or is_plain_string(kind)
-    return kind.to_arrow() if plain and kind_of(kind) not in _UNORDERED else None
+    return kind.to_arrow() if plain and kind_of(kind) not in UNORDERED else None
 
 
 _RESULTS = {

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from indextables.errors import error
-from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
+from indextables.expr.values import kind_of
+from indextables.model.kinds import Family, names_of
 from indextables.plan.intervals import parse_interval
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ FORMS = {
     ),
     "indextables_range": "indextables_range(column, 'name', from, to[, 'name', from, to ...])",
 }
-_NUMBERS = (*INTEGRAL_BITS, *FLOATING, "decimal")
-_TIMES = ("timestamp", "timestamp_ntz", "date")
+_NUMBERS = names_of(Family.INTEGER, Family.FLOATING, Family.DECIMAL)
+_TIMES = names_of(Family.TIME)
 _INTERVAL_WANTED = "a positive interval such as '15m', '1 day' or 'month'"
 _OFFSET_WANTED = "an interval of a fixed length such as '30m' or '-1h'"
 

@@ -70,7 +70,7 @@ def _date_histogram(
     field: str, kind: DataType, chain: tuple[DataType, ...], values: Sequence[Any], zone: str
 ) -> Bucket | None:
     steps = [kind_of(kind), *(kind_of(step) for step in chain)]
-    # dates and times without a zone become moments by the session's zone
+    # dates and timestamps without a zone become timestamps in the session's zone
     certain = steps == ["timestamp"] or (
         zone in UTC_NAMES and steps in (["date", "timestamp"], ["timestamp_ntz", "timestamp"])
     )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from indextables.expr.values import FLOATING, kind_of
+from indextables.expr.values import FLOATING, NESTED, UNORDERED, kind_of
+from indextables.model.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 # what of the indexing options a table remembers, in its configuration
 INDEXING_KEY = "indextables.indexing"
 MAPPING_PREFIX = "docMappingSchema."
-_NESTED_KINDS = ("struct", "array", "map")
+# the limit that a tokenizer has without saying so
+_TOKEN_LENGTH = 255
 # kinds that other writers keep as text, in the order of the text
-AS_TEXT_KINDS = frozenset({"byte", "short", "decimal", "timestamp_ntz"})
+AS_TEXT_KINDS = frozenset(kind.name for kind in KINDS.values() if kind.text_elsewhere)
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class ColumnInfo:
     type: DataType
     role: str = "auto"
     tokenizer: str = "raw"
+    token_length: int = 255
     record: str = "basic"
     partition: bool = False
     fast: bool = True
@@ -44,6 +47,14 @@ class ColumnInfo:
     stored: bool = True
     as_text: bool = False
     known: bool = False
+
+    @property
+    def analyzer(self) -> str:
+        """The tokenizer by the name that the index keeps, with its limit of token bytes."""
+        if self.role not in ("text", "json") or self.tokenizer == "raw":
+            return "raw"
+        limited = self.token_length != _TOKEN_LENGTH
+        return f"{self.tokenizer}_limit_{self.token_length}" if limited else self.tokenizer
 
     @property
     def tokenized(self) -> bool:
@@ -54,7 +65,7 @@ class ColumnInfo:
     def columnar(self) -> bool:
         """Whether whole values lie column by column: what sorting and aggregating need."""
         kind = kind_of(self.type)
-        if not self.fast or self.role in ("text", "json") or kind in _NESTED_KINDS:
+        if not self.fast or self.role in ("text", "json") or kind in NESTED:
             return False
         typed = self.known and not self.as_text
         return typed or self.partition or kind not in AS_TEXT_KINDS
@@ -63,7 +74,7 @@ class ColumnInfo:
     def foldable(self) -> bool:
         """Whether the engine groups and compares whole values, column by column or row by row."""
         kind = kind_of(self.type)
-        if kind in _NESTED_KINDS or kind == "void":
+        if kind in UNORDERED:
             return False
         # the bits of floats outside of columns keep two zeros
         return self.columnar or (self.readable and kind not in FLOATING)
@@ -115,7 +126,7 @@ class Columns:
         found = self.schema.find(path) if info is not None else None
         if info is None or found is None or not info.readable or not self.reachable(path):
             return False
-        return kind_of(found.type) not in _NESTED_KINDS and info.role != "ip"
+        return kind_of(found.type) not in NESTED and info.role != "ip"
 
     def testable(self, path: Path) -> bool:
         """Whether the engine tells null from not null at a path."""
@@ -143,7 +154,7 @@ def field_name(path: Path) -> str:
 
 
 def file_mappings(files: pa.Table) -> list[str]:
-    """The document mappings that stand in the file entries themselves."""
+    """Return the document mappings stored in the entries themselves."""
     if "docMappingJson" not in files.column_names:
         return []
     distinct = pc.unique(files.column("docMappingJson")).drop_null()
@@ -188,6 +199,7 @@ def _info(
         type=column_type,
         role=role,
         tokenizer=str(known.get("tokenizer", "default" if role == "text" else "raw")),
+        token_length=int(known.get("token_length", _TOKEN_LENGTH)),
         record=str(known.get("record", "position" if role == "text" else "basic")),
         partition=partition,
         fast=bool(known.get("fast", fast_by_nature)) and fast_by_nature,

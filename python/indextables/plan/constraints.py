@@ -16,7 +16,7 @@ CHECKS_KEY = "indextables.checks"
 
 
 def constraint_properties(constraints: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The table properties that constraints of a CREATE TABLE statement stand for."""
+    """Return the table properties for the constraints of a CREATE TABLE statement."""
     properties: dict[str, str] = {}
     checks: dict[str, str] = {}
     for constraint in constraints:

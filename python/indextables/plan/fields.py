@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from indextables.config import indexing, log
 from indextables.errors import error
-from indextables.expr.values import kind_of
+from indextables.expr.values import NESTED, kind_of
+from indextables.model.kinds import KINDS
 from indextables.plan.columns import INDEXING_KEY
 from indextables.plan.dropped import dropped_columns
 from indextables.plan.keys import check_key_fields, plan_key
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.model.types import Field, Struct
 
-_STATS_KINDS = frozenset(
-    {"byte", "short", "integer", "long", "float", "double", "boolean", "string", "date"}
-    | {"timestamp", "timestamp_ntz", "decimal"}
-)
 _REMEMBERED = ("role", "tokenizer", "record", "token_length", "fast", "stored", "indexed")
 _PER_FIELD: tuple[Option[Any], ...] = (
     indexing.TYPEMAP,
@@ -117,7 +114,7 @@ def _plan_field(field: Field, settings: Settings) -> dict[str, Any]:
 def _is_fast(field: Field, role: str, settings: Settings, lists: Mapping[str, bool]) -> bool:
     if role == "text" or kind_of(field.type) == "binary":
         return False
-    nested = role == "json" or kind_of(field.type) in ("struct", "array", "map")
+    nested = role == "json" or kind_of(field.type) in NESTED
     if nested and settings.get(indexing.JSON_MODE) == "minimal":
         return lists[indexing.FAST.key]
     return not lists[indexing.NOT_FAST.key]
@@ -125,7 +122,7 @@ def _is_fast(field: Field, role: str, settings: Settings, lists: Mapping[str, bo
 
 def _check_readable(field: Field, planned: Mapping[str, Any]) -> None:
     """A column that is neither stored nor columnar would be lost."""
-    nested = planned["role"] == "json" or kind_of(field.type) in ("struct", "array", "map")
+    nested = planned["role"] == "json" or kind_of(field.type) in NESTED
     if not planned["stored"] and (nested or not planned["fast"]):
         raise error("INDEXING_UNREADABLE", key=indexing.INDEX_ONLY.full_key, column=field.name)
 
@@ -197,7 +194,7 @@ def _stats_columns(
         field.name
         for field in schema.fields
         if field.name not in partition_columns
-        and kind_of(field.type) in _STATS_KINDS
+        and KINDS[kind_of(field.type)].has_stats
         and settings.per_field(indexing.TYPEMAP).get(field.name.lower()) not in ("json", "ip")
     ]
     if chosen:

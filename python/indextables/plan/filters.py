@@ -34,11 +34,11 @@ from indextables.expr.predicate import (
     walk,
 )
 from indextables.expr.regexes import translate_regex
-from indextables.expr.values import encode, kind_of
+from indextables.expr.values import NESTED, encode, kind_of
 from indextables.model.strings import is_valid, to_bytes
 from indextables.model.types import Array
 from indextables.plan.columns import Columns, field_name
-from indextables.plan.search import check_search, refuse
+from indextables.plan.search import check_search
 from indextables.plan.tree import ALL, NONE, Tree, both, complement, either
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ def plan_filters(
 ) -> FilterPlan:
     """Grade predicates (as parsed) and build the query.
 
-    A search predicate must be answered by the engine alone: an error says why it cannot be.
     `check_query` parses a search text against default fields and raises what is wrong with it.
     `time_zone` is the session's: where it is UTC, casts between dates and times are exact.
     """
@@ -95,9 +94,6 @@ def plan_filters(
         for search in searches_in(predicate):
             check_search(search, columns, max_unqualified, check_query)
     parts = [_true(predicate, columns) for predicate in bound]
-    for predicate, part in zip(bound, parts, strict=True):
-        if part.grade != EXACT and searches_in(predicate):
-            raise refuse(predicate, lambda p: _true(p, columns).grade == EXACT)
     return FilterPlan(
         tuple(_worth(p, part, columns) for p, part in zip(bound, parts, strict=True)),
         both([part.tree for part in parts if part.grade != NO]),
@@ -108,7 +104,7 @@ def plan_filters(
 
 
 def plan_runtime(predicate: Predicate) -> Predicate:
-    """What a runtime filter keeps: a null among its values stands for the rows without a value.
+    """The predicate of a runtime filter: a null among its values matches rows without a value.
 
     Spark lists the partitions that a row-level command touches this way.
     """
@@ -207,7 +203,7 @@ def _any_of(parts: list[Part]) -> Part:
 
 def _leaf(leaf: Predicate, columns: Columns, *, wanted: bool) -> Part:  # noqa: PLR0911
     if isinstance(leaf, Search):
-        return _search(leaf, wanted=wanted)
+        return _search(leaf, columns, wanted=wanted)
     if isinstance(leaf, Roughly):
         part = _true(leaf.true if wanted else leaf.false, columns)
         return part if part.grade == NO else Part(part.tree, SUPERSET)
@@ -228,7 +224,10 @@ def _leaf(leaf: Predicate, columns: Columns, *, wanted: bool) -> Part:  # noqa: 
     return Part(both([_exists(field_name(leaf.path)), complement(tree)]), EXACT)
 
 
-def _search(leaf: Search, *, wanted: bool) -> Part:
+def _search(leaf: Search, columns: Columns, *, wanted: bool) -> Part:
+    info = columns.at(leaf.path)
+    if info is not None and (info.partition or not info.indexed):
+        return Part(ALL, NO)  # no index has it; Spark matches the rows
     tree: Tree = {
         "type": "search",
         "query": leaf.query,
@@ -250,13 +249,13 @@ def _element(leaf: HasElement, columns: Columns, *, wanted: bool) -> Part:
     kind = leaf.type
     if info is None or not info.readable or not columns.reachable(leaf.path):
         return Part(ALL, NO)
-    if not isinstance(kind, Array) or kind_of(kind.element) in ("struct", "array", "map"):
+    if not isinstance(kind, Array) or kind_of(kind.element) in NESTED:
         return Part(ALL, NO)
     field = field_name(leaf.path)
     hit: Tree = {"type": "term", "field": field, "value": encode(leaf.value, kind.element)}
     if wanted:
         return Part(hit, EXACT)
-    # an array at a path below a struct cannot be told from null when it is empty
+    # an empty array inside a struct cannot be distinguished from null
     present = _exists(field) if len(leaf.path) == 1 else ALL
     exact = present is not ALL and not kind.contains_null
     return Part(both([present, complement(hit)]), EXACT if exact else SUPERSET)

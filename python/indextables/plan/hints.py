@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from indextables.expr.predicate import Predicate
     from indextables.plan.columns import Columns
 
-# a search text of plain words, which nobody means as a whole value
+# a query of plain words, which is not meant as a whole value
 _WORDS = re.compile(r"[\w.-]+(?:\s+[\w.-]+)*")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from indextables.config import rows
 from indextables.errors import error
 from indextables.expr.values import is_plain_string, kind_of
+from indextables.model.kinds import KINDS
 from indextables.plan.schemas import describe
 
 if TYPE_CHECKING:
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.model.types import Struct
 
-# values that are equal look the same in bytes: not so -0.0 and 0.0
-_KEY_KINDS = frozenset(
-    {"boolean", "byte", "short", "integer", "long", "string", "binary", "date", "timestamp"}
-    | {"timestamp_ntz", "decimal"}
-)
 _KEY_ROLES = ("string", "auto")
 
 
@@ -56,7 +52,7 @@ def plan_key(
         field = schema.get(name)
         assert field is not None, name
         collated = kind_of(field.type) == "string" and not is_plain_string(field.type)
-        if kind_of(field.type) not in _KEY_KINDS or collated:
+        if not KINDS[kind_of(field.type)].is_key or collated:
             raise error("KEY_TYPE", type=describe(field.type))
     inside = tuple(name for name in columns if name not in partition_columns)
     if not inside:

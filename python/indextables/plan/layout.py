@@ -26,7 +26,7 @@ def plan_layout(
 ) -> Layout:
     """Rows of a partition come together, in order, so that a task writes one split at a time.
 
-    Optimised writing also evens out tasks: Spark cuts and joins them to the size it is told, which
+    Optimized writes also balance tasks: Spark splits and coalesces them to the given size, which
     it only does for rows that are clustered. Without partitions any column serves for that, as
     tasks that are too large are cut.
     """

@@ -99,6 +99,9 @@ def live_rows(files: pa.Table) -> pa.Array | None:
     if "deletionVector" not in files.column_names:
         return rows.cast(pa.int64())
     deleted = pc.struct_field(files.column("deletionVector"), "cardinality").combine_chunks()
+    if "hidden" in files.column_names:  # of a companion: in place of the vector
+        hidden = pc.struct_field(files.column("hidden"), "cardinality").combine_chunks()
+        deleted = pc.coalesce(hidden, deleted.cast(pa.int64()))
     return pc.subtract(rows, pc.fill_null(deleted, 0)).cast(pa.int64())
 
 

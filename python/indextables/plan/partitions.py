@@ -62,7 +62,7 @@ def typed_array(values: list[Any], kind: DataType) -> pa.Array:
 
 
 def parse_value(text: str | None, kind: DataType, column: str) -> Any:
-    """The value a partition text stands for, in the form of `expr.values`."""
+    """Parse a partition value into the form of `expr.values`."""
     if text is None or text == HIVE_NULL:
         return None
     try:

@@ -65,7 +65,7 @@ def plan_parts(
 
 
 def assign_hosts(paths: Sequence[str], hosts: Sequence[str]) -> dict[str, list[int]]:
-    """The positions of the splits that each host will be asked for; "" when there are no hosts."""
+    """Assign positions of splits to hosts; the host is "" if there are none."""
     homes: dict[str, list[int]] = {}
     for position, path in enumerate(paths):
         homes.setdefault(preferred_host(path, hosts), []).append(position)

@@ -1,12 +1,13 @@
 """Which splits can hold a matching row: decided by partition values and by minimum and maximum.
 
-For every split two questions are answered at once: may the predicate be true for some row of it,
-may it be false? NOT swaps them, so any depth of logic is sound. The unknown counts as possible.
+For every split: may the predicate be true for some row of it? NOT asks whether it may be false, so
+any depth of logic is sound. The unknown counts as possible.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -31,7 +32,7 @@ from indextables.expr.predicate import (
 )
 from indextables.expr.values import kind_of
 from indextables.plan.columns import AS_TEXT_KINDS
-from indextables.plan.partitions import partition_arrays
+from indextables.plan.split_bounds import SplitBounds
 from indextables.plan.statistics import Extremes, may_hold, may_not_hold, read_bounds, read_extremes
 
 if TYPE_CHECKING:
@@ -58,48 +59,45 @@ class PruneCounters:
         return replace(self, pruned_by_stats=self.pruned_by_stats + self.kept - kept, kept=kept)
 
 
-@dataclass(frozen=True)
-class _Possible:
-    """Per split: may the predicate be true, may it be false."""
-
-    true: pa.Array
-    false: pa.Array
-
-
 def prune_splits(
     files: pa.Table,
     predicate: Predicate,
     schema: Struct,
     partition_columns: tuple[str, ...] = (),
     columns: Columns | None = None,
+    *,
+    bounds: SplitBounds | None = None,
 ) -> tuple[pa.Table, PruneCounters]:
     """The splits that may hold a matching row. The predicate may be bound or as parsed.
 
     `columns` tells which statistics follow the order of their types; without it only those are
-    used that every writer keeps alike.
+    used that every writer keeps alike. `bounds` are those of `files`, if an earlier query read
+    them already.
     """
     bound = bind(predicate, schema)
     total = files.num_rows
+    if bounds is None:
+        bounds = SplitBounds(files, schema, trusted_columns(schema, columns))
     used = {node.path for node in walk(bound) if isinstance(node, _LEAVES)}
     by_name = tuple(name for name in partition_columns if (name,) in used)
     by_partition = files
     if by_name:
-        values = partition_arrays(files, schema, by_name)
-        by_partition = _keep(files, _possible(bound, values, {}, total).true)
+        by_partition = _keep(files, _possible(bound, bounds.values(by_name), {}, total))
+        if by_partition is not files:
+            bounds = bounds.of(by_partition)
     kept = by_partition
     names = sorted(p[0] for p in used if len(p) == 1 and p[0] not in partition_columns)
     if names or any(isinstance(node, Constant) for node in walk(bound)):
-        trusted = _trusted(schema, columns)
-        extremes = read_extremes(by_partition, schema, names, trusted)
-        values = partition_arrays(by_partition, schema, by_name)
-        mask = _possible(bound, values, extremes, by_partition.num_rows).true
+        values, extremes = bounds.values(by_name), bounds.extremes(names)
+        mask = _possible(bound, values, extremes, by_partition.num_rows)
         kept = _keep(by_partition, mask)
     return kept, PruneCounters(
         total, total - by_partition.num_rows, by_partition.num_rows - kept.num_rows, kept.num_rows
     )
 
 
-def _trusted(schema: Struct, columns: Columns | None) -> set[str]:
+def trusted_columns(schema: Struct, columns: Columns | None) -> set[str]:
+    """The columns whose statistics follow the order of their types."""
     if columns is not None:
         return {info.name for info in columns.infos if info.ordered}
     doubtful = {*AS_TEXT_KINDS, "string"}
@@ -110,7 +108,7 @@ def column_bounds(
     files: pa.Table, schema: Struct, columns: Columns, names: Sequence[str]
 ) -> dict[str, tuple[Any, Any]]:
     """Minimum and maximum over all splits, of the columns for which every split knows them."""
-    found = read_extremes(files, schema, names, _trusted(schema, columns))
+    found = read_extremes(files, schema, names, trusted_columns(schema, columns))
     bounds = {}
     for (name, *_), extremes in found.items():
         whole = not (extremes.low.null_count or extremes.high.null_count or extremes.cut)
@@ -155,7 +153,7 @@ def keep_manifest(
     texts = pa.map_(pa.string(), pa.string())
     table = pa.table({side: pa.array(maps, texts) for side, maps in row.items()})
     extremes = read_bounds(table, schema, names)
-    return bool(_possible(bound, {}, extremes, 1).true[0].as_py())
+    return bool(_possible(bound, {}, extremes, 1)[0].as_py())
 
 
 def _possible(
@@ -163,20 +161,18 @@ def _possible(
     partitions: Mapping[Path, pa.Array],
     extremes: Mapping[Path, Extremes],
     rows: int,
-) -> _Possible:
+    *,
+    wanted: bool = True,
+) -> pa.Array:
+    """Per split: whether the predicate may have the wanted truth for some row of it."""
     if isinstance(predicate, And | Or):
-        parts = [_possible(arg, partitions, extremes, rows) for arg in predicate.args]
-        is_and = isinstance(predicate, And)
-        return _Possible(
-            _fold([p.true for p in parts], rows, every=is_and),
-            _fold([p.false for p in parts], rows, every=not is_and),
-        )
+        parts = [_possible(a, partitions, extremes, rows, wanted=wanted) for a in predicate.args]
+        return _fold(parts, rows, every=isinstance(predicate, And) is wanted)
     if isinstance(predicate, Not):
-        inner = _possible(predicate.arg, partitions, extremes, rows)
-        return _Possible(inner.false, inner.true)
+        return _possible(predicate.arg, partitions, extremes, rows, wanted=not wanted)
     if isinstance(predicate, Constant):
-        return _Possible(_all(predicate.value is True, rows), _all(predicate.value is False, rows))
-    return _leaf(predicate, partitions, extremes, rows)
+        return _all(predicate.value is wanted, rows)
+    return _leaf(predicate, partitions, extremes, rows, wanted=wanted)
 
 
 def _leaf(
@@ -184,29 +180,24 @@ def _leaf(
     partitions: Mapping[Path, pa.Array],
     extremes: Mapping[Path, Extremes],
     rows: int,
-) -> _Possible:
+    *,
+    wanted: bool,
+) -> pa.Array:
     if isinstance(leaf, Roughly):
-        return _Possible(
-            _possible(leaf.true, partitions, extremes, rows).true,
-            _possible(leaf.false, partitions, extremes, rows).true,
-        )
+        return _possible(leaf.true if wanted else leaf.false, partitions, extremes, rows)
     truth = evaluate_leaf(leaf, partitions)
     if truth is not None:
-        return _Possible(
-            pc.fill_null(truth, False),  # noqa: FBT003
-            pc.fill_null(pc.invert(truth), False),  # noqa: FBT003
-        )
+        return pc.fill_null(truth if wanted else pc.invert(truth), False)  # noqa: FBT003
     known = extremes.get(getattr(leaf, "path", ()))
     if known is None or not isinstance(leaf, Range | OneOf | TextMatch):
-        return _Possible(_all(True, rows), _all(True, rows))  # noqa: FBT003
-    return _Possible(may_hold(leaf, known), may_not_hold(leaf, known))
+        return _all(True, rows)  # noqa: FBT003
+    return may_hold(leaf, known) if wanted else may_not_hold(leaf, known)
 
 
 def _fold(parts: list[pa.Array], rows: int, *, every: bool) -> pa.Array:
-    result: Any = _all(every, rows)
-    for part in parts:
-        result = pc.and_(result, part) if every else pc.or_(result, part)
-    return result
+    if not parts:
+        return _all(every, rows)
+    return reduce(pc.and_ if every else pc.or_, parts)
 
 
 def _all(value: bool, rows: int) -> pa.Array:  # noqa: FBT001

@@ -37,7 +37,7 @@ def split_queries(
     code = pa.repeat(pa.scalar(0, pa.int64()), files.num_rows)
     for truth in truths.values():
         digit = pc.fill_null(truth.cast(pa.int64()), _UNKNOWN)
-        # numbered anew each time, so that any number of tests fits
+        # numbered from zero each time, so that the number of predicates is unlimited
         code = pc.add(pc.multiply(code, 3), digit).dictionary_encode().indices.cast(pa.int64())
     kinds = pc.unique(code)
     firsts = [pc.index(code, kind).as_py() for kind in kinds]

@@ -106,7 +106,7 @@ _KEY_BYTES = 64
 def touched_bytes(plan: ScanPlan, columns: Columns) -> int:
     """About how much is read to find the rows and to aggregate or order them; not the rows."""
     opening: int = plan.files.num_rows * _OPENING_BYTES
-    rows = pc.sum(plan.files.column("numRecords")).as_py()
+    rows = _rows_of(plan.files)
     leaves = [leaf for query in plan.queries for leaf in _leaves(query)]
     fields = [*_fields(plan.aggregate.request if plan.aggregate else {}), *_fields(plan.order)]
     known = all(leaf["type"] in _LIGHT for leaf in leaves)
@@ -163,8 +163,16 @@ def answers_itself(
         return False
     if plan.aggregate is not None or plan.limit is not None:
         return plan.aggregate is not None or (plan.limit or 0) <= max_rows
-    rows = pc.sum(plan.files.column("numRecords")).as_py()
+    rows = _rows_of(plan.files)
+    if rows is None and count is not None:
+        return count() <= max_rows
     return (rows is not None and rows <= max_rows) or _finds_few(plan, max_rows, count)
+
+
+def _rows_of(files: pa.Table) -> int | None:
+    """Rows of all splits; None if some split, or a file that has none yet, does not say."""
+    rows = files.column("numRecords")
+    return None if rows.null_count else int(pc.sum(rows, min_count=0).as_py())
 
 
 def _finds_few(plan: ScanPlan, max_rows: int, count: Callable[[], int] | None) -> bool:

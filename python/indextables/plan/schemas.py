@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from indextables.errors import error
 from indextables.expr.values import INTEGRAL_BITS, is_plain_string, kind_of
+from indextables.model.kinds import Family, names_of
 from indextables.model.types import Array, Atomic, Decimal, Field, Map, Struct
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def check_duplicates(schema: Struct) -> None:
         raise error("SCHEMA_DUPLICATE_COLUMN", columns=", ".join(twice))
 
 
-_NOT_STORED = ("day_time", "year_month")
+_NOT_STORED = names_of(Family.INTERVAL)
 
 
 def check_type(field: Field, parent: str = "") -> None:

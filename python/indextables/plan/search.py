@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from indextables.errors import IndexTablesError, error
-from indextables.expr.predicate import And, Not, Opaque, Or, Predicate, Search, searches_in
+from indextables.errors import error
+from indextables.expr.predicate import Predicate, Search, searches_in
 from indextables.plan.columns import field_name
 
 if TYPE_CHECKING:
     from indextables.plan.columns import Columns
 
-_NAMES = {"any": "indexquery", "text": "TEXTSEARCH", "exact": "FIELDMATCH"}
 QueryCheck = Callable[[str, list[str]], object]
 
 
@@ -47,10 +46,6 @@ def _check_column(search: Search, columns: Columns) -> None:
     name = field_name(search.path)
     if info is None:
         raise error("QUERY_UNKNOWN_FIELD", field=name, available=", ".join(columns.schema.names))
-    if info.partition:
-        raise error("SEARCH_NOT_PUSHABLE", reason=f"`{name}` is a partition column, not indexed")
-    if not info.indexed:
-        raise error("SEARCH_NOT_PUSHABLE", reason=f"`{name}` is stored without an index")
     _check_kind(search, name, tokenized=info.tokenized)
 
 
@@ -59,29 +54,6 @@ def _check_kind(search: Search, name: str, *, tokenized: bool) -> None:
         raise error("SEARCH_TEXT_ONLY", field=name)
     if search.mode == "exact" and tokenized:
         raise error("SEARCH_EXACT_ONLY", field=name)
-
-
-def refuse(predicate: Predicate, is_exact: Callable[[Predicate], bool]) -> IndexTablesError:
-    """The error for a search that stands where the engine cannot answer it."""
-    culprit = _culprit(predicate, is_exact)
-    search = searches_in(predicate)[0]
-    where = f"`{field_name(search.path)}`" if search.path else "all fields"
-    reason = f"{_NAMES[search.mode]} on {where} stands together with {culprit}"
-    return error("SEARCH_NOT_PUSHABLE", reason=f"{reason}, which only Spark can evaluate")
-
-
-def _culprit(predicate: Predicate, is_exact: Callable[[Predicate], bool]) -> str:
-    if isinstance(predicate, And | Or):
-        for arg in predicate.args:
-            if not is_exact(arg):
-                return _culprit(arg, is_exact)
-    if isinstance(predicate, Not):
-        return _culprit(predicate.arg, is_exact)
-    if isinstance(predicate, Opaque):
-        names = ", ".join(sorted(f"`{field_name(path)}`" for path in predicate.columns))
-        return f"the expression {predicate.name}" + (f" on {names}" if names else "")
-    path = getattr(predicate, "path", ())
-    return f"a test of `{field_name(path)}`" if path else "another condition"
 
 
 def is_qualified(query: str) -> bool:

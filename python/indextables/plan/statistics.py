@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from indextables.expr.calendar import DAY_MICROS
 from indextables.expr.evaluate import to_scalar
 from indextables.expr.predicate import OneOf, Path, Range, TextMatch
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of, order_key
+from indextables.model.kinds import KINDS, Family
 from indextables.model.strings import valid_start
 from indextables.model.types import Decimal
 from indextables.plan.partitions import map_column, typed_partition
@@ -19,7 +21,8 @@ from indextables.plan.partitions import map_column, typed_partition
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-    from indextables.model.types import DataType, Struct
+    from indextables.model.kinds import KINDS, Family
+from indextables.model.types import DataType, Struct
 
 _WHOLE = r"^-?\d{1,18}$"
 _NUMBER = r"^-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
@@ -154,7 +157,7 @@ def _times_or_days(text: pa.Array) -> pa.Array:
 
 
 def _days(text: pa.Array) -> pa.Array:
-    """Dates are written as a day, as its number, or as microseconds: told apart by their look."""
+    """Parse a date written as a day, as its number, or as microseconds."""
     iso = _matching(text, _ISO_DATE).cast(pa.date32()).cast(pa.int32())
     number = _matching(text, _WHOLE).cast(pa.int64())
     is_micros = pc.greater(pc.abs(number), _MOST_DAYS)
@@ -168,21 +171,23 @@ def _days(text: pa.Array) -> pa.Array:
 def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
     """Per split: whether some value may pass the test."""
     if isinstance(leaf, OneOf):
-        result = pa.repeat(pa.scalar(value=False), len(known.low))
-        for first, last in _clusters(leaf.values):
-            inside = pc.and_(
-                _up_to(known, last, inclusive=True), _from(known, first, inclusive=True)
-            )
-            result = pc.or_(result, inside)
-        return result
+        inside = [
+            pc.and_(_up_to(known, last, inclusive=True), _from(known, first, inclusive=True))
+            for first, last in _clusters(leaf.values)
+        ]
+        return reduce(pc.or_, inside) if inside else _every(known, value=False)
     if isinstance(leaf, TextMatch):
         return _may_match(leaf, known)
-    result = pa.repeat(pa.scalar(value=True), len(known.low))
+    ends: list[pa.Array] = []
     if leaf.upper is not None:
-        result = pc.and_(result, _up_to(known, leaf.upper.value, inclusive=leaf.upper.inclusive))
+        ends.append(_up_to(known, leaf.upper.value, inclusive=leaf.upper.inclusive))
     if leaf.lower is not None:
-        result = pc.and_(result, _from(known, leaf.lower.value, inclusive=leaf.lower.inclusive))
-    return result
+        ends.append(_from(known, leaf.lower.value, inclusive=leaf.lower.inclusive))
+    return reduce(pc.and_, ends) if ends else _every(known, value=True)
+
+
+def _every(known: Extremes, *, value: bool) -> pa.Array:
+    return pa.repeat(pa.scalar(value), len(known.low))
 
 
 def _clusters(values: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -199,11 +204,11 @@ def may_not_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
     """Per split: whether some value may fail the test."""
     if isinstance(leaf, TextMatch) or kind_of(known.type) in FLOATING or known.cut:
         # NaN and the rest of a cut text count for neither extreme: nothing is proven
-        return pa.repeat(pa.scalar(value=True), len(known.low))
+        return _every(known, value=True)
     if isinstance(leaf, OneOf):
         if leaf.or_null:
-            return pa.repeat(pa.scalar(value=False), len(known.low))
-        constant = pa.repeat(pa.scalar(value=False), len(known.low))
+            return _every(known, value=False)
+        constant = _every(known, value=False)
         for value in leaf.values:
             scalar = _scalar(value, known)
             same = pc.and_(pc.equal(known.low, scalar), pc.equal(known.high, scalar))
@@ -214,7 +219,7 @@ def may_not_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
 
 def _outside(leaf: Range, known: Extremes) -> pa.Array:
     """Whether some value may lie outside a range: below its lower or above its upper end."""
-    result = pa.repeat(pa.scalar(value=False), len(known.low))
+    result = _every(known, value=False)
     if leaf.lower is not None:
         below = _up_to(known, leaf.lower.value, inclusive=not leaf.lower.inclusive)
         result = pc.or_(result, below)
@@ -227,7 +232,7 @@ def _outside(leaf: Range, known: Extremes) -> pa.Array:
 def _up_to(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
     """Whether some value may be at most (or below) `value`; unknown counts as yes."""
     if order_key(value) == order_key(float("nan")) and isinstance(value, float):
-        return pa.repeat(pa.scalar(value=True), len(known.low))
+        return _every(known, value=True)
     compare = pc.less_equal if inclusive else pc.less
     return pc.fill_null(compare(known.low, _scalar(value, known)), True)  # noqa: FBT003
 
@@ -236,7 +241,7 @@ def _from(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
     """Whether some value may be at least (or above) `value`; unknown counts as yes."""
     if kind_of(known.type) in FLOATING:
         # NaN is above everything and in no statistic
-        return pa.repeat(pa.scalar(value=True), len(known.low))
+        return _every(known, value=True)
     scalar = _scalar(value, known)
     compare = pc.greater_equal if inclusive else pc.greater
     certain = pc.fill_null(compare(known.high, scalar), True)  # noqa: FBT003
@@ -257,7 +262,7 @@ def _continues(texts: pa.Array, value: str) -> pa.Array:
 def _may_match(leaf: TextMatch, known: Extremes) -> pa.Array:
     prefix = valid_start(leaf.pattern if leaf.kind == "prefix" else _literal_start(leaf))
     if not prefix:
-        return pa.repeat(pa.scalar(value=True), len(known.low))
+        return _every(known, value=True)
     # the least text with the prefix is the prefix itself; the greatest has no end
     not_all_below = _from(known, prefix, inclusive=True)
     head = pc.utf8_slice_codeunits(known.low, 0, len(prefix))
@@ -280,7 +285,7 @@ def _literal_start(leaf: TextMatch) -> str:
 
 def _scalar(value: Any, known: Extremes) -> pa.Scalar:
     name = kind_of(known.type)
-    if name in INTEGRAL_BITS or name in ("date", "timestamp", "timestamp_ntz"):
+    if KINDS[name].family in (Family.INTEGER, Family.TIME):
         if pa.types.is_int64(known.low.type):
             return pa.scalar(value, pa.int64())
     elif name in FLOATING:

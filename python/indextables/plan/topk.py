@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from indextables.expr.predicate import Column
-from indextables.expr.values import is_plain_string, kind_of
+from indextables.expr.values import UNORDERED, is_plain_string, kind_of
 from indextables.plan.columns import Columns, field_name
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 SCORE = "_score"
 _MAX_LIMIT = 100_000
-_UNSORTED = ("struct", "array", "map", "void")
 
 Order = list[dict[str, Any]] | str
 
@@ -33,9 +32,11 @@ def plan_top(keys: Sequence[SortKey], limit: int, columns: Columns) -> Order | N
         if not isinstance(expr, Column):
             return None
         if expr.path == (SCORE,) and columns.get(SCORE) is None:
-            # the score decides alone: it hardly ever ties, and never is null
-            descending = not key.ascending
-            return "score" if descending and not planned and len(keys) == 1 else None
+            # alone and best first, the index leaves out rows that cannot be among the best
+            if len(keys) == 1 and not key.ascending:
+                return "score"
+            planned.append(engine_key(key))
+            continue
         if not _sortable(expr, columns):
             return None
         planned.append(engine_key(key))
@@ -49,7 +50,7 @@ def _sortable(expr: Column, columns: Columns) -> bool:
     rows of all splits are put in order again.
     """
     info = columns.at(expr.path)
-    if info is None or len(expr.path) > 1 or kind_of(info.type) in _UNSORTED:
+    if info is None or len(expr.path) > 1 or kind_of(info.type) in UNORDERED:
         return False
     plain = kind_of(info.type) != "string" or is_plain_string(info.type)
     return plain and (info.partition or info.readable)

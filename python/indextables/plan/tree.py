@@ -46,7 +46,7 @@ def _without_implied(args: list[Tree]) -> list[Tree]:
 
 
 def _between(args: list[Tree]) -> list[Tree]:
-    """A lower and an upper end of the same field as one range: its rows are gone through once."""
+    """Combine a lower and an upper bound of the same field into one range, read only once."""
     joined: list[Tree] = []
     for arg in args:
         for at, known in enumerate(joined):

@@ -1,4 +1,4 @@
-"""The change feed: which rows came and went from version to version, worked out from the log.
+"""The change feed: the rows that changed from version to version, derived from the log.
 
 Splits that a version adds bring rows, splits it removes take theirs away, and a split it adds again
 with other deletions takes away or gives back exactly those. A commit that only moves rows
@@ -132,7 +132,7 @@ def _changes_of(log: Log, commit: Commit, before: _Before) -> Iterator[ChangedRo
 
 
 def _images(log: Log, commit: Commit, rows: ChangedRows) -> Iterator[ChangedRows]:
-    """The same rows, those that an update changed told apart from those that came or went."""
+    """Distinguish updated rows from inserted and deleted ones."""
     info = commit.info
     if info is not None and info.operation == Operation.UPDATE:
         yield replace(rows, kind=_IMAGES[rows.kind])
@@ -156,9 +156,9 @@ def _bits(log: Log, vector: DeletionVector | None) -> BitMap:
 
 
 def first_version(log: Log, version: int | None, timestamp_ms: int | None) -> int:
-    """Where a range begins that is given by a version or a time."""
+    """Return the first version of a range given by a version or a timestamp."""
     if version is not None and timestamp_ms is not None:
-        raise error("CHANGES_RANGE", detail="begins at a version or at a time, not both")
+        raise error("CHANGES_RANGE", detail="starts at a version or at a timestamp, not both")
     if timestamp_ms is None:
         if version is None:
             raise error("CHANGES_RANGE", detail="needs to know where it begins")

@@ -1,4 +1,4 @@
-"""What the columns of a table can do, worked out once per version."""
+"""The capabilities of a table's columns, computed once per version."""
 
 from __future__ import annotations
 
@@ -9,21 +9,31 @@ from indextables.engine.query import parse_query
 from indextables.expr.values import kind_of
 from indextables.plan.columns import Columns, describe_columns, file_mappings
 from indextables.plan.filters import FilterPlan, plan_filters
+from indextables.plan.prune import trusted_columns
+from indextables.plan.split_bounds import SplitBounds
 from indextables.runtime.cache import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import pyarrow as pa
+
     from indextables.expr.predicate import Predicate
     from indextables.log import Snapshot
     from indextables.read.table import OpenTable
 
-_known: Cache[tuple[str, str, int], Columns] = Cache(64)
+_known: Cache[tuple[str, str, int, str], Columns] = Cache(64)
+# larger: a value per split and column
+_bounds: Cache[tuple[str, str, int], SplitBounds] = Cache(16)
 
 
 def columns_of(url: str, snapshot: Snapshot) -> Columns:
-    """The columns of the table at a location; the same for every call on this version."""
-    key = (url, snapshot.metadata.id, snapshot.version)
+    """The columns of the table at a location; the same for every call on this version.
+
+    A companion has the columns of its source's version, whatever its own is.
+    """
+    metadata = snapshot.metadata
+    key = (url, metadata.id, snapshot.version, metadata.schema_string)
     return _known.get_or(key, lambda: _describe(snapshot))
 
 
@@ -35,6 +45,14 @@ def _describe(snapshot: Snapshot) -> Columns:
         # a table that says nothing itself is described by its files
         snapshot.registry.values() or file_mappings(snapshot.files()),
     )
+
+
+def bounds_of(table: OpenTable, files: pa.Table) -> SplitBounds:
+    """The values of all live splits of a table; the same for every call on this version."""
+    snapshot = table.snapshot
+    key = (table.store.url, snapshot.metadata.id, snapshot.version)
+    trusted = trusted_columns(snapshot.schema, table.columns)
+    return _bounds.get_or(key, lambda: SplitBounds(files, snapshot.schema, trusted))
 
 
 def query_check(columns: Columns) -> Callable[[str, list[str]], object]:

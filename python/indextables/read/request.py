@@ -1,4 +1,4 @@
-"""What somebody wants to read of a table, whichever door they came through."""
+"""A request to read a table, from any interface."""
 
 from __future__ import annotations
 

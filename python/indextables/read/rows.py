@@ -13,11 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
+from indextables.engine.source import open_source
 from indextables.engine.split import Split
+from indextables.engine.store import Cancel
 from indextables.index.vectors import load_deletions
 from indextables.log.actions import DeletionVector
 from indextables.plan.partials import complete_partial, merge_partials
 from indextables.plan.partitions import parse_value, typed_array
+from indextables.read.pending import open_pending
 from indextables.read.spec import DOC, FILE, PSEUDO, ROW_INDEX, SNIPPET, SPLIT, ReadSpec, Source
 from indextables.runtime.handles import Vector, native_store, open_split
 from indextables.storage import open_store
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from indextables.plan.aggregates import AggregatePlan
 
 T = TypeVar("T")
+_CORES = os.cpu_count() or 1
 # splits read at a time over a network, and searches started before their rows are wanted
 _REMOTE_READERS = 32
 _LOOK_AHEAD = 8
@@ -71,6 +75,21 @@ def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
     return sum(_side_by_side(one, sources, _readers(spec)))
 
 
+def gather_statistics(spec: ReadSpec, sources: Sequence[Source]) -> Iterable[dict[str, Any]]:
+    """What scores need to know of the live rows of some splits, split by split."""
+
+    def one(source: Source) -> dict[str, Any]:
+        return opened(spec, source).statistics(spec.queries)
+
+    return _side_by_side(one, sources, _readers(spec))
+
+
+def explain_row(spec: ReadSpec, source: Source, row: int) -> dict[str, Any]:
+    """Where the score of a row of a split comes from."""
+    known = None if spec.statistics is None else spec.statistics.as_option()
+    return opened(spec, source).explain(spec.queries[source.query], row, known)
+
+
 def find_docs(spec: ReadSpec, sources: Sequence[Source]) -> list[BitMap]:
     """The numbers of the matching rows of some splits, split by split."""
     numbers = replace(spec, output=pa.schema([pa.field(DOC, PSEUDO[DOC])]))
@@ -87,8 +106,8 @@ def find_docs(spec: ReadSpec, sources: Sequence[Source]) -> list[BitMap]:
 def _readers(spec: ReadSpec) -> int:
     """How many splits to read at a time: what comes over a network mostly waits."""
     if spec.is_remote:
-        return max(os.cpu_count() or 1, _REMOTE_READERS)
-    return 1 if _is_looked_up(spec) else os.cpu_count() or 1
+        return max(_CORES, _REMOTE_READERS)
+    return 1 if _is_looked_up(spec) else _CORES
 
 
 def _is_looked_up(spec: ReadSpec) -> bool:
@@ -104,11 +123,21 @@ def _side_by_side(
     if min(readers, len(sources)) <= 1:
         return [work(source) for source in sources]
     first, *others = sources
-    begun = [_pool(readers).submit(work, source) for source in others]
+    cancel = Cancel()
+
+    def stoppable(source: Source) -> T:
+        with cancel:
+            return work(source)
+
+    begun = [_pool(readers).submit(stoppable, source) for source in others]
     try:
         done = [work(first)]
         for source, future in zip(others, begun, strict=True):
             done.append(work(source) if future.cancel() else future.result())
+    except BaseException:
+        # an interrupt of this thread is none of the others, which may wait for a silent store
+        cancel.ask()
+        raise
     finally:
         for future in begun:
             future.cancel()
@@ -149,15 +178,23 @@ def _searches(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[Iterator[pa
         return
     bounded = spec.limit is not None and spec.order is None
     pool = ThreadPoolExecutor(_LOOK_AHEAD)
+    cancel = Cancel()
+
+    def begin(source: Source) -> Iterator[pa.RecordBatch]:
+        with cancel:
+            return _search(spec, source)
+
     try:
         ahead: deque[Future[Iterator[pa.RecordBatch]]] = deque()
         for source in sources:
-            ahead.append(pool.submit(_search, spec, source))
+            ahead.append(pool.submit(begin, source))
             # a limit may be reached soon: then little should have been asked in vain
             if len(ahead) > (1 if bounded else _LOOK_AHEAD):
                 yield ahead.popleft().result()
         yield from (started.result() for started in ahead)
     finally:
+        # nobody wants what is still on its way: neither after a limit nor after an interrupt
+        cancel.ask()
         pool.shutdown(cancel_futures=True)
 
 
@@ -235,6 +272,8 @@ def constants(spec: ReadSpec, source: Source) -> dict[str, pa.Scalar]:
 
 def opened(spec: ReadSpec, source: Source) -> Split:
     """A split ready to be asked; kept open for the next query."""
+    if source.pending is not None:
+        return open_pending(spec, source)
     split = open_split(
         spec.place,
         source.path,
@@ -243,6 +282,8 @@ def opened(spec: ReadSpec, source: Source) -> Split:
         schema=spec.split_schema,
         settings=spec.settings,
         deleted=lambda vector: _deleted(spec, vector),
+        hidden=source.hidden,
+        rows=spec.source,
     )
     if source.prewarm and spec.prewarm is not None:
         split.prewarm(*spec.prewarm)
@@ -258,7 +299,9 @@ def _deleted(spec: ReadSpec, vector: Vector) -> bytes:
 def hiding(spec: ReadSpec, source: Source, hidden: BitMap) -> Split:
     """A split as if these rows alone were deleted; not kept open."""
     deleted = hidden.serialize() if hidden else None
-    return Split(native_store(*spec.place), source.path, source.footer, deleted, spec.split_schema)
+    rows = None if spec.source is None else open_source(spec.source)
+    store = native_store(*spec.place)
+    return Split(store, source.path, source.footer, deleted, spec.split_schema, source=rows)
 
 
 def put_in_order(table: pa.Table, order: Sequence[Mapping[str, Any]], limit: int) -> pa.Table:

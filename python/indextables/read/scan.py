@@ -30,11 +30,13 @@ from indextables.plan.scan import ScanPlan, answers_itself, touched_bytes
 from indextables.plan.search import plan_snippet
 from indextables.plan.tasks import group_splits
 from indextables.plan.topk import Order, plan_top, sort_order
+from indextables.plan.tree import ALL
 from indextables.read import skipping
-from indextables.read.columns import plan_predicates
+from indextables.read.columns import bounds_of, plan_predicates
 from indextables.read.key_pruning import prune_by_key
 from indextables.read.rows import count_rows, find_docs, put_in_order, read_table
-from indextables.read.spec import SNIPPET, ReadSpec, Source, sources_of, spec_of
+from indextables.read.score import with_statistics
+from indextables.read.spec import PENDING, SCORE, SNIPPET, ReadSpec, Source, sources_of, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,13 +88,18 @@ class Scan:
                 self.table.columns,
                 max_bytes=settings.get(keys.LOCAL_MAX_BYTES),
                 max_rows=settings.get(keys.LOCAL_MAX_ROWS),
-                count=lambda: count_scan(self),
+                count=lambda: count_rows(self.spec, self.sources),
             )
         )
 
     @cached_property
     def spec(self) -> ReadSpec:
-        """What every split is asked."""
+        """What every split is asked; for scores, all splits of the table are asked before."""
+        return with_statistics(self.unscored, self.plan, self.table)
+
+    @cached_property
+    def unscored(self) -> ReadSpec:
+        """The same where scores do not matter: rows are counted or found."""
         plan, prewarm, snippet = self.plan, self.request.prewarm, None
         if SNIPPET in plan.schema.names:
             snippet = plan_snippet(plan.filters.bound, self.table.columns)
@@ -107,6 +114,7 @@ class Scan:
             order=plan.order,
             snippet=snippet,
             prewarm=None if prewarm is None else prewarm.parts,
+            **_source_of(self.table),
         )
 
     @cached_property
@@ -144,6 +152,7 @@ class Scan:
             "splitsScanned": counters.kept,
             "rowsScanned": self.plan.rows_read or 0,
             "bytesScanned": self.plan.bytes,
+            **({} if self.table.companion is None else self.table.companion.metrics),
         }
 
     def tasks(self, cores: int, hosts: Sequence[str] = ()) -> list[ScanTask]:
@@ -198,7 +207,7 @@ def _plan(
         order = plan_top(request.order, request.limit, table.columns)
     # the engine may stop early only if it knows which rows come first
     cuts = aggregate is None and (order is not None or not request.order)
-    return ScanPlan(
+    plan = ScanPlan(
         files=kept,
         schema=request.output,
         filters=filters,
@@ -209,11 +218,13 @@ def _plan(
         limit=request.limit if cuts else None,
         order=order,
     )
+    _check_pending(table, plan)
+    return plan
 
 
 def _check_columns(table: OpenTable, names: Sequence[str]) -> None:
-    """Refuse columns that a companion index does not hold: their values are elsewhere."""
-    if not is_companion(table.snapshot.metadata):
+    """Refuse columns of a companion index of others: their values are elsewhere."""
+    if table.companion is not None or not is_companion(table.snapshot.metadata):
         return
     for name in names:
         column = table.columns.get(name)
@@ -234,12 +245,39 @@ def _prune(
     def keep(bounds: Mapping[str, Any]) -> bool:
         return keep_manifest(bounds, pruning, snapshot.schema, names)
 
+    if files is None and table.companion is not None:
+        files = table.companion.files
     if files is not None:  # not of this snapshot: its hash indexes do not know them
         return prune_splits(files, pruning, snapshot.schema, names, table.columns)
-    files = snapshot.files(keep if names and (filters.bound or runtime) else None)
-    files, counters = prune_splits(files, pruning, snapshot.schema, names, table.columns)
+    chosen = names and (filters.bound or runtime) and not snapshot.is_whole
+    files = snapshot.files(keep if chosen else None)
+    bounds = None if chosen else bounds_of(table, files)
+    files, counters = prune_splits(
+        files, pruning, snapshot.schema, names, table.columns, bounds=bounds
+    )
     files = prune_by_key(files, pruning, snapshot, table.store, table.settings)
     return files, counters.narrowed_to(files.num_rows)
+
+
+def _source_of(table: OpenTable) -> dict[str, Any]:
+    """Where the rows of a companion are."""
+    companion = table.companion
+    if companion is None:
+        return {}
+    return {"source": companion.source, "source_fields": companion.fields}
+
+
+def _check_pending(table: OpenTable, plan: ScanPlan) -> None:
+    """Refuse a query that would index more files on the spot than it may."""
+    companion, files = table.companion, plan.files
+    if companion is None or companion.behind is None or PENDING not in files.column_names:
+        return
+    if plan.aggregate is None and plan.order is None and all(q == ALL for q in plan.queries):
+        return  # the rows are read, no index is asked
+    sizes = files.filter(pc.is_valid(files.column(PENDING))).column("size")
+    pending = pc.sum(sizes).as_py() or 0
+    if pending > companion.max_pending:
+        raise companion.behind(len(sizes), pending)
 
 
 def _prewarmed(scan: Scan) -> list[bool] | None:
@@ -267,7 +305,7 @@ def run_scan(scan: Scan) -> pa.Table:
         return finish(partials, scan.complete)
     request, order = scan.request, _order(scan)
     spec = scan.spec.with_columns(key["field"] for key in order)
-    rows = read_table(spec, scan.sources)
+    rows = read_table(spec, _ordered_sources(scan, order))
     if not rows.num_rows:
         for hint in scan.hints:
             _warn_once(hint)
@@ -277,6 +315,13 @@ def run_scan(scan: Scan) -> pa.Table:
     if request.limit is not None:
         rows = rows.slice(0, request.limit)
     return rows.slice(request.offset) if request.offset else rows
+
+
+def _ordered_sources(scan: Scan, order: list[dict[str, Any]]) -> list[Source]:
+    """The splits to read; rows of equal scores come by the path of their split."""
+    if any(key["field"] == SCORE for key in order):
+        return sorted(scan.sources, key=lambda source: source.path)
+    return scan.sources
 
 
 def _order(scan: Scan) -> list[dict[str, Any]]:
@@ -297,14 +342,18 @@ def _partials_from_log(scan: Scan) -> pa.Table | None:
 
 
 def count_scan(scan: Scan) -> int:
-    """How many rows a scan finds."""
-    return count_rows(scan.spec, scan.sources)
+    """How many rows a scan finds; what the log knows is not read from splits."""
+    _begin(scan)
+    filters, known = scan.plan.filters, scan.plan.rows_read
+    if known is not None and filters.partition_only and filters.exact:
+        return known
+    return count_rows(scan.unscored, scan.sources)
 
 
 def find_rows(scan: Scan) -> dict[str, BitMap]:
     """The numbers of the rows a scan finds, by split; splits without any are left out."""
     _begin(scan)
-    found = zip(scan.sources, find_docs(scan.spec, scan.sources), strict=True)
+    found = zip(scan.sources, find_docs(scan.unscored, scan.sources), strict=True)
     return {source.path: docs for source, docs in found if docs}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from indextables.config.settings import Settings
+    from indextables.engine.source import SourceSpec
     from indextables.log import Snapshot
     from indextables.plan.aggregates import AggregatePlan
+    from indextables.plan.scores import ScoreStatistics
     from indextables.plan.topk import Order
     from indextables.plan.tree import Tree
     from indextables.storage import Store
@@ -30,6 +33,8 @@ PSEUDO = {SPLIT: pa.string(), DOC: pa.int64(), SCORE: pa.float32(), SNIPPET: pa.
 # the file of a row, with the names that Spark's file sources give its members
 FILE = "_metadata"
 ROW_INDEX = "row_index"
+# of a companion's splits: the rows that its source does not have, and files without a split
+HIDDEN, PENDING = "hidden", "pending"
 # where a row is
 ROW_ID = pa.schema([pa.field(name, PSEUDO[name]) for name in (SPLIT, DOC)])
 
@@ -45,6 +50,10 @@ class Source:
     query: int
     prewarm: bool = False
     size: int | None = None
+    # of a companion: the rows to leave out in place of the vector, as a bitmap in base64
+    hidden: str | None = None
+    # a file of the companion's source that no split has, by its stamp; `path` is the file
+    pending: str | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -58,6 +67,8 @@ class Source:
             query=value["query"],
             prewarm=value.get("prewarm", False),
             size=value.get("size"),
+            hidden=value.get("hidden"),
+            pending=value.get("pending"),
         )
 
 
@@ -75,12 +86,16 @@ class ReadSpec:
     aggregate: AggregatePlan | None = None
     limit: int | None = None
     order: Order | None = None
+    statistics: ScoreStatistics | None = None
     batch_rows: int = 32768
     snippet: Mapping[str, Any] | None = None
     # columns whose value each source brings along
     given: tuple[str, ...] = ()
     prewarm: Parts | None = None
     orders: Orders = field(default_factory=Orders)
+    # of a companion: where its rows are, and how files without a split are indexed
+    source: SourceSpec | None = None
+    source_fields: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def schema(self) -> Struct:
@@ -116,20 +131,26 @@ class ReadSpec:
     @property
     def is_remote(self) -> bool:
         """Whether splits come over a network; the address of a local table is a plain path."""
-        return "://" in self.place[0]
+        return "://" in self.place[0] or (self.source is not None and self.source.is_remote)
 
     @property
     def engine_options(self) -> dict[str, Any]:
         """The engine's options for a search."""
-        given = {"limit": self.limit, "order": self.order, "snippet": self.snippet}
+        given: dict[str, Any] = {"limit": self.limit, "order": self.order, "snippet": self.snippet}
+        if self.statistics is not None:
+            given["statistics"] = self.statistics.as_option()
         wanted = {key: value for key, value in given.items() if value is not None}
         return wanted | {"batch_rows": self.batch_rows}
 
     def with_columns(self, names: Iterable[str]) -> ReadSpec:
         """The same read that also delivers these columns."""
+        held = set(self.output.names)
+        missing = [name for name in names if name not in held]
+        if not missing:
+            return self
         types = {**PSEUDO, **{f.name: f.type for f in self.schema.to_arrow_schema()}}
-        more = [pa.field(name, types[name]) for name in names if name not in self.output.names]
-        return replace(self, output=pa.schema([*self.output, *more])) if more else self
+        more = [pa.field(name, types[name]) for name in missing]
+        return replace(self, output=pa.schema([*self.output, *more]))
 
 
 # the same for every query of a table, and larger than most
@@ -150,17 +171,22 @@ def sources_of(
     wanted.append("size")
     sources = []
     warm = [False] * files.num_rows if prewarmed is None else prewarmed
-    for row, query, load in zip(files.select(wanted).to_pylist(), query_of, warm, strict=True):
+    more = [name for name in (HIDDEN, PENDING) if name in files.column_names]
+    rows = files.select([*wanted, *more]).to_pylist()
+    for row, query, load in zip(rows, query_of, warm, strict=True):
         start, end, vector, size = (row[key] for key in wanted[2:])
+        hidden, pending = row.get(HIDDEN), row.get(PENDING)
         sources.append(
             Source(
                 path=row["path"],
                 footer=None if start is None or end is None else (start, end),
                 partition_values=dict(row["partitionValues"] or ()),
-                vector=tuple(vector.values()) if vector else None,
+                vector=tuple(vector.values()) if vector and hidden is None else None,
                 query=query,
                 prewarm=load,
                 size=size,
+                hidden=None if hidden is None else b64encode(hidden["bitmap"]).decode(),
+                pending=None if pending is None else pending["stamp"] or "",
             )
         )
     return sources

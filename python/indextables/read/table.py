@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from indextables.read.columns import columns_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
+
     from indextables.config.settings import Settings
+    from indextables.engine.source import SourceSpec
+    from indextables.errors import IndexTablesError
     from indextables.log import Log, Snapshot
     from indextables.plan.columns import Columns
     from indextables.runtime.context import Context
@@ -19,12 +25,34 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Companion:
+    """What a read of a companion index takes from its source.
+
+    `files` are the splits and the pending files that together are the source at the version that
+    is read, with the columns `hidden` and `pending`; without them the splits are read as the log
+    has them. `fields` say how pending files are indexed. Above `max_pending` bytes of them, a query
+    that needs an index fails with what `behind` makes of their number and their bytes.
+    """
+
+    source: SourceSpec
+    files: pa.Table | None = None
+    fields: tuple[Mapping[str, Any], ...] = ()
+    summary: str = ""
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    max_pending: int = 1 << 30
+    behind: Callable[[int, int], IndexTablesError] | None = None
+    # names the state of the source, so that all calls of a query see the same; "" as indexed
+    mark: str = ""
+
+
+@dataclass(frozen=True)
 class OpenTable:
     """The log, the snapshot that was read, and the settings in force for the table."""
 
     log: Log
     snapshot: Snapshot
     settings: Settings
+    companion: Companion | None = None
 
     @property
     def store(self) -> Store:

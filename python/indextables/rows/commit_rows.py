@@ -1,4 +1,4 @@
-"""The commit of changed rows: made anew from what is there when another writer was first."""
+"""Commit changed rows; recompute the change when another writer commits first."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RowChange:
     # of those, by old or new split: rows whose old state goes and whose new state comes; unless
     # it is the whole change, as in an update
     updated: Mapping[str, BitMap] = field(default_factory=dict)
-    # which commit this is, for a door that may have to try it again
+    # id of the commit, for callers that may retry it
     attempt: Attempt | None = None
 
 

@@ -110,7 +110,7 @@ class KeyedSink(SplitSink):
             piece = part[start : start + most]
             if place == self._place and self._held_rows() + len(piece) > most:
                 self._finish()
-            # a key that may change its partition is in several splits: their order is no help
+            # a key that may change its partition is in several splits, so their order does not help
             self._coming = facts[: 1 if key.in_partition else 2, piece]
             marks = facts[2, piece].astype(bool)
             chosen = rows.take(pa.array(piece))
@@ -130,7 +130,7 @@ class KeyedSink(SplitSink):
         if self._writer is None:
             return
         super()._finish()
-        # in a file: a task's report is no place for millions of hashes
+        # in a file: millions of hashes do not belong in a task's report
         spec, notes = self.spec, np.concatenate(self._notes, axis=1)
         self._notes = []
         name = f"index/index-{uuid.uuid4()}-0"

@@ -52,7 +52,7 @@ def rebase_rows(log: Log, read: Snapshot, newest: Snapshot, rows: Mapping[str, B
         walk.follow(commit)
     found = walk.finish(newest)
     lost = sum(map(len, rows.values())) - sum(map(len, found.values()))
-    # such a row may be back in a split from before a merge, under a number that nobody here knows
+    # such a row may be in a split from before a merge, at a position that is not known here
     restored = any(c.info is not None and c.info.operation == Operation.RESTORE for c in commits)
     return Rebased(found, lost, known=not (lost and restored))
 

@@ -4,8 +4,8 @@
         └─> keys of those rows ──> older rows of the same key, in the splits of those buckets
                 └─> contest: one row per key stays, the others go into deletion vectors
 
-All of it is worked out against the version the commit will follow. When another writer was first,
-it is worked out again; what was found in splits that are unchanged is not looked for twice.
+All of it is computed for the version that the commit will follow, and recomputed when another
+writer commits first; lookups in unchanged splits are not repeated.
 """
 
 from __future__ import annotations

@@ -58,10 +58,10 @@ class Cache(Generic[Key, Value]):
             self._add(key, value, weight)
 
     def get_or(self, key: Key, make: Callable[[], Value]) -> Value:
-        """The value of a key, made and kept when it is not there.
+        """Return the value of a key, and build and cache it on a miss.
 
-        It is made without the lock, so that a slow one delays nobody. Two threads may make it at
-        once; then both get the one that was made first.
+        It is built without the lock, so that a slow one does not block others. Two threads may
+        build it at once; then both get the one that was built first.
         """
         found = self.get(key)
         if found is not None:

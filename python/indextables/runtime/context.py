@@ -1,4 +1,4 @@
-"""What every operation gets from the door it was called through; more it asks for as it runs."""
+"""The context that every operation gets from its caller."""
 
 from __future__ import annotations
 
@@ -33,9 +33,6 @@ class Context(Protocol):
 
     def log(self, path: str) -> Log:
         """The log of the table at a path; doors keep it open between operations."""
-
-    def logs(self) -> list[Log]:
-        """All logs that are held open."""
 
     def executors(self) -> list[Executor]:
         """Who runs tasks."""

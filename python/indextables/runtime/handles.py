@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import b64decode
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from indextables.config import cache as cache_keys
 from indextables.engine.cache import clear_memory
 from indextables.engine.profiler import enable_profiler
+from indextables.engine.source import SourceSpec, open_source
 from indextables.engine.split import Split
 from indextables.engine.store import open_store
 from indextables.runtime.cache import Cache
@@ -25,14 +27,14 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
 
 Vector = tuple[str, int, int, int]
-Key = tuple[str, str, str, Vector | None, str]
+Key = tuple[str, str, str, Vector | None, str, str | None, SourceSpec | None]
 
 _splits: Cache[Key, Split] = Cache(512)
 
 
 @dataclass
 class _Held:
-    """What this process was told to do with what it keeps."""
+    """Orders to this process about its caches."""
 
     flushed_ns: int = 0
     profiled: bool = False
@@ -43,7 +45,7 @@ _held = _Held()
 
 @dataclass(frozen=True)
 class Orders:
-    """What the planner tells the workers with every task: nobody can call a worker."""
+    """Return the orders that the planner sends with every task, as it cannot call a worker."""
 
     app: str = ""
     flushed_ns: int = 0
@@ -65,16 +67,23 @@ def open_split(
     schema: pa.Schema,
     settings: Settings,
     deleted: Callable[[Vector], bytes],
+    hidden: str | None = None,
+    rows: SourceSpec | None = None,
 ) -> Split:
     """Open a split without its deleted rows, or take it from the cache.
 
     `place` is the store's URL and options; `deleted` loads the rows a deletion vector stands for.
+    Of a companion, `rows` is where its rows are, and `hidden` a bitmap in base64 of those that its
+    source does not have, which takes the place of the vector.
     """
-    key = (*place, path, vector, str(schema))
+    key = (*place, path, vector, str(schema), hidden, rows)
 
     def opened() -> Split:
-        hidden = None if vector is None else deleted(vector)
-        return Split(native_store(*place), path, footer, hidden, schema)
+        gone = None if vector is None else deleted(vector)
+        if hidden is not None:
+            gone = b64decode(hidden)
+        source = None if rows is None else open_source(rows)
+        return Split(native_store(*place), path, footer, gone, schema, source=source)
 
     if settings.get(cache_keys.QUERY_CACHE):
         return _splits.get_or(key, opened)
@@ -112,13 +121,13 @@ def counts(*, reset: bool = False) -> tuple[int, int]:
 
 
 def orders(app: str) -> Orders:
-    """What was told to the processes of an application; the driver has several that plan."""
+    """Return the orders to the processes of an application; the driver has several planners."""
     told = read_json(_orders_file(app)) if app else None
     return Orders(app, **told) if told else Orders(app)
 
 
 def follow(given: Orders) -> None:
-    """Do what was told since this process's last work."""
+    """Apply the orders issued since this process's last task."""
     if not given.app:
         return
     if given.flushed_ns > _held.flushed_ns:

@@ -78,5 +78,5 @@ def is_alive(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="latin1").rsplit(")", 1)[1].split()[0]
     except OSError:
         return True
-    # ended, and nobody has asked how
+    # ended, but not yet reaped
     return state != "Z"

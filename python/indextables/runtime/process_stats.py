@@ -1,7 +1,7 @@
 """What the processes of one machine fetched, found in caches and measured.
 
-Spark's Python workers come and go, and nobody can ask a certain one. So each adds what it did to a
-file of its own after every task, and whoever wants to know adds up the files of the machine.
+Spark's Python workers are short-lived, and no process can call a particular one. So each adds its
+counters to its own file after every task, and readers add up the files of the host.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def publish(app: str, *, profiled: bool) -> None:
 
 
 def run_stats_task(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """What all processes of this machine did; with `reset` they start anew."""
+    """Return the counters of all processes on this host; `reset` sets them to zero."""
     folder = host_folder(payload["app"], _FOLDER)
     if payload.get("own"):
         publish(payload["app"], profiled=payload["profiled"])

@@ -1,4 +1,4 @@
-"""What a command asks of the door it was called through, and how it waits for the answer.
+"""What a command requests from its caller, and how it waits for the answer.
 
 A command that needs something of its door is a generator: it yields a need and is resumed with the
 answer. The door may live in another process (Spark); then the generator is kept between the calls,
@@ -32,7 +32,7 @@ class Location:
 class Matches:
     """For which rows of a table of partition values a predicate is true.
 
-    `where` may name columns of `schema` that are not among the values; the door rejects it then.
+    `where` may name columns of `schema` that are not among the values; the caller rejects it then.
     """
 
     where: str
@@ -109,7 +109,7 @@ def run_tasks(
 
 
 def finish(steps: Steps[T], door: Door) -> T:
-    """Run a command to its end through a door of this process."""
+    """Run a command to its end in this process."""
     resume, argument = steps.send, None
     while True:
         try:
@@ -124,7 +124,7 @@ def finish(steps: Steps[T], door: Door) -> T:
 
 
 def satisfy(need: Need, door: Door) -> Any:
-    """The answer of a door to a need."""
+    """Answer a need."""
     if isinstance(need, Location):
         return door.locate(need.name)
     if isinstance(need, Matches):

@@ -1,4 +1,4 @@
-"""Independent pieces of work that a door may run anywhere; JSON in, JSON out."""
+"""Independent tasks that can run anywhere; JSON in, JSON out."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 # kind -> where it lives; imported where it runs
 _KINDS = {
+    "companion": "commands.companion_task:run_companion_task",
     "disk_cache": "commands.caches:run_usage_task",
     "environment": "commands.describe_environment:run_environment_task",
     "flush_disk_cache": "commands.caches:run_flush_task",

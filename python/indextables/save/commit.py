@@ -142,7 +142,7 @@ class Save:
     txn: Txn | None = None
     # how the splits were written: of a table with a primary key
     keyed: WriteSpec | None = None
-    # which commit this is, for a door that may have to try it again
+    # id of the commit, for callers that may retry it
     attempt: Attempt | None = None
     # refuse a table that another writer has made meanwhile
     only_new: bool = False
@@ -241,7 +241,7 @@ def _commit_keyed(
         elif save.overwrite != "none":
             removes = _removes(newest, save)
         files = without_paths(newest.files(), {remove.path for remove in removes})
-        # without rows left, keys may be given to buckets anew
+        # without rows left, keys can be assigned to buckets again
         known = newest.hash_indexes if files.num_rows or not removes else ()
         made = upsert(new, files, known, rows)
         noted.update(note_updates(log, made.updated, save.settings))

@@ -81,7 +81,7 @@ def adopt_table(log: Log, definition: Definition) -> Snapshot:
         try:
             return create_table(log, definition)
         except TableExistsError:
-            found = log.snapshot()  # somebody else created it in between
+            found = log.snapshot()  # another writer created it in between
     _check_same(found, definition)
     return found
 

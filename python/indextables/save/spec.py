@@ -38,7 +38,7 @@ def spec_of_write(
         check_changeable(table.protocol, table.metadata, table.path)
         check_same_key(settings, configuration)
     url, options = log.store.native()
-    # an overwrite of everything gives keys to buckets anew
+    # an overwrite of everything assigns keys to buckets again
     anew = table is None or overwrite == "all"
     return WriteSpec(
         url=url,

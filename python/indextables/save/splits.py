@@ -34,6 +34,7 @@ from indextables.storage import open_store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from indextables import _native
     from indextables.config.settings import Settings
     from indextables.log.actions import IndexFile
     from indextables.plan.keys import KeySpec
@@ -258,8 +259,7 @@ class SplitSink:
             self._finish()
             writer = None
         if writer is None:
-            spec = self.spec
-            writer = SplitWriter(spec.split_schema, spec.fields, spec.engine_options)
+            writer = self._begin()
             self._writer, self._place = writer, place
         if updated is not None:
             rows = pc.add(pc.indices_nonzero(updated).cast(pa.uint32()), writer.rows)
@@ -275,6 +275,18 @@ class SplitSink:
             return True
         return writer.estimated_bytes >= self.spec.settings.get(keys.MAX_SPLIT_BYTES)
 
+    @property
+    def _store(self) -> _native.Store:
+        return native_store(self.spec.url, self.spec.store_options)
+
+    def _begin(self) -> SplitWriter:
+        """Begin a split."""
+        return SplitWriter(self.spec.split_schema, self.spec.fields, self.spec.engine_options)
+
+    def _put(self, writer: SplitWriter, path: str) -> SplitInfo:
+        """Put a full split into the store."""
+        return writer.finish(self._store, path)
+
     def _wrote(self, batch: pa.RecordBatch) -> None:
         """Rows are in the split that is being written."""
 
@@ -283,7 +295,7 @@ class SplitSink:
             return
         spec, (values, _) = self.spec, self._place
         path = split_path(spec.partition_columns, values, str(uuid.uuid4()))
-        info = self._writer.finish(native_store(spec.url, spec.store_options), path)
+        info = self._put(self._writer, path)
         self._writer = None
         done = _describe(spec, values, path, info)
         if self._updated:

@@ -87,7 +87,7 @@ def resume(request: Request) -> Answer:
 
 
 def stop(request: Request) -> dict[str, Any]:
-    """End a command whose need could not be satisfied, for example because it was cancelled."""
+    """End a command whose need could not be satisfied, for example because it was canceled."""
     waiting = _waiting.get(request.body["id"])
     if waiting is None:
         return {}
@@ -176,10 +176,6 @@ class SparkDoor:
     def log(self, path: str) -> Log:
         """The log of the table at a path, shared with the scans."""
         return warm.log_at(self.request.qualify(path), self.settings({}))
-
-    def logs(self) -> list[Log]:
-        """All logs that are held open."""
-        return warm.all_logs()
 
     def executors(self) -> list[Executor]:
         """Who runs tasks, as the hooks say."""

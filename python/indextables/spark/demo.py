@@ -1,4 +1,4 @@
-"""The first minute: index a day of log events and ask it questions, beside Parquet."""
+"""The demo: index a day of log events and query it, side by side with Parquet."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _BAR_WIDTH = 50
 
 @dataclass(frozen=True)
 class Question:
-    """A query, and how the same is asked of Parquet (the same text where None).
+    """A query, and the same query for Parquet if its text differs.
 
-    `columns` are those worth showing, all where empty; `plot` draws the last one as bars.
+    `columns` are the columns to show, all if empty; `plot` draws the last one as bars.
     """
 
     title: str
@@ -77,7 +77,7 @@ QUESTIONS = (
     ),
 )
 
-# what happens to the table afterwards; `{t}` stands for it
+# changes to the table afterwards; `{t}` is its name
 CHANGES = (
     Question(
         "A correction: resets are warnings, not errors",
@@ -113,7 +113,7 @@ CHANGES = (
 
 
 class Demo:
-    """Runs the steps and prints each with its statement, its result and its time."""
+    """Run the steps and print each with its statement, its result and its time."""
 
     def __init__(self, console: Console, folder: Path) -> None:
         self.console = console
@@ -121,7 +121,7 @@ class Demo:
         self.spark = local_session("demo", {"spark.sql.session.timeZone": "UTC"}, "local[2]")
 
     def timed(self, run: Callable[[], Any]) -> tuple[Any, float]:
-        """What a call returns, and how many milliseconds it took."""
+        """Return the result of a call and its time in milliseconds."""
         start = time.perf_counter()
         return run(), (time.perf_counter() - start) * 1000
 
@@ -129,7 +129,7 @@ class Demo:
         """Write the sample as Parquet and as an IndexTables table."""
         self.console.rule("[bold]Indexing")
         source = self.folder / "source.parquet"
-        with self.console.status(f"making {_ROWS:,} log events"):
+        with self.console.status(f"generating {_ROWS:,} log events"):
             pq.write_table(events(_ROWS), source, compression="zstd")
         data = self.spark.read.parquet(str(source)).repartition(2).cache()
         data.count()
@@ -150,7 +150,7 @@ class Demo:
         self.spark.read.parquet(str(self.folder / "pq")).createOrReplaceTempView("parquet_events")
 
     def ask(self, question: Question) -> None:
-        """Ask both tables and show the answer once; they must agree."""
+        """Query both tables and show the result once; they must agree."""
         self.console.rule(f"[bold]{question.title}")
         self.console.print(Syntax(question.sql, "sql", background_color="default"))
         other = (question.parquet or question.sql).replace("FROM events", "FROM parquet_events")
@@ -169,7 +169,7 @@ class Demo:
             raise SystemExit(1)
 
     def change(self, step: Question) -> None:
-        """Run a statement on the table itself and show what it answers."""
+        """Run a statement on the table and show its result."""
         self.console.rule(f"[bold]{step.title}")
         path = str(self.folder / "table")
         self.console.print(
@@ -200,7 +200,7 @@ class Demo:
 
 
 def _value(row: Any, name: str) -> Any:
-    """A column, or a member of a struct by its path."""
+    """Return a column, or a member of a struct by its path."""
     for part in name.split("."):
         row = row[part]
     return row
@@ -216,7 +216,7 @@ def _bytes(folder: Path) -> int:
 
 
 def run_demo() -> None:
-    """Run everything in a fresh folder that is removed at the end."""
+    """Run everything in a new folder; the table stays, to be opened in the page."""
     console = Console(width=120)
     folder = Path(tempfile.mkdtemp(prefix="indextables-demo-"))
     try:
@@ -228,5 +228,10 @@ def run_demo() -> None:
         for step in CHANGES:
             demo.change(step)
         demo.spark.stop()
-    finally:
+    except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder / "pq", ignore_errors=True)
+    (folder / "source.parquet").unlink(missing_ok=True)
+    console.rule("[bold]Look at it in a browser")
+    console.print(f"indextables ui {folder / 'table'}", soft_wrap=True)

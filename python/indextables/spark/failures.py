@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def original(failure: BaseException) -> IndexTablesError | None:
-    """The error of ours that a Spark exception carries, if it carries one."""
+    """Return the IndexTables error inside a Spark exception, or None."""
     if isinstance(failure, IndexTablesError):
         return failure
     return from_text(str(failure))

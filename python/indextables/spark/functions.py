@@ -1,4 +1,4 @@
-"""Search as Columns, beside `pyspark.sql.functions`."""
+"""Search functions that return Columns, like those of `pyspark.sql.functions`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def indexquery(col: Column | str, query: str) -> Column:
-    """Rows whose column matches a query in the search language.
+    """Match rows whose column matches a query in the query language.
 
     >>> df.where(indexquery("message", 'timeout OR "connection reset"'))  # doctest: +SKIP
     """
@@ -19,17 +19,17 @@ def indexquery(col: Column | str, query: str) -> Column:
 
 
 def textsearch(col: Column | str, query: str) -> Column:
-    """The same for tokenized columns only."""
+    """Like `indexquery`, for tokenized columns only."""
     return _call("textsearch", col, query)
 
 
 def fieldmatch(col: Column | str, query: str) -> Column:
-    """The same for columns indexed as whole values only."""
+    """Like `indexquery`, for columns indexed as whole values only."""
     return _call("fieldmatch", col, query)
 
 
 def indexqueryall(query: str) -> Column:
-    """Rows of which any searchable column matches."""
+    """Match rows with any searchable column that matches a query."""
     return F.call_function("indexqueryall", F.lit(query))
 
 

@@ -50,6 +50,7 @@ _PLACES = {
     "run": "scan:run",
     "column_statistics": "scan:column_statistics",
     "bucket": "buckets:bucket",
+    "matcher": "matcher:matcher",
     "prepare_write": "write:prepare",
     "begin_write": "write:begin",
     "commit": "write:commit",
@@ -86,7 +87,7 @@ def dispatch(operation: str, text: str) -> Answer:
         answer = _find(operation)(_parse(text))
     except IndexTablesError as failure:
         return {"error": describe(failure)}, []
-    except Exception as failure:  # noqa: BLE001 (a defect of ours must not take the caches with it)
+    except Exception as failure:  # noqa: BLE001 (a bug must not end the process and its caches)
         traceback.print_exc(file=sys.stderr)
         detail = f"`{operation}` failed: {type(failure).__name__}: {failure}"
         return {"error": describe(error("INTERNAL", detail=detail))}, []

@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from indextables.read.request import ScanRequest
     from indextables.read.table import OpenTable
 
-# table, version, settings (whose secrets compare but do not show) and what is wanted
-_Key = tuple[str, str, int, "Settings", "ScanRequest"]
+# table, version, state of a companion's source, settings (whose secrets compare but do not show)
+# and what is wanted
+_Key = tuple[str, str, int, str, "Settings", "ScanRequest"]
 _plans: Cache[_Key, Scan] = Cache(32)
 
 
 def planned(table: OpenTable, request: ScanRequest) -> Scan:
     """The plan of a scan; the next calls of the same query ask for it again."""
     snapshot = table.snapshot
-    key = (table.store.url, snapshot.metadata.id, snapshot.version, table.settings, request)
+    mark = "" if table.companion is None else table.companion.mark
+    key = (table.store.url, snapshot.metadata.id, snapshot.version, mark, table.settings, request)
     return _plans.get_or(key, lambda: plan_scan(table, request))

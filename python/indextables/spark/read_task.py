@@ -69,7 +69,7 @@ def _has_word(file: Path) -> bool:
     try:
         return file.stat().st_size > 0
     except OSError:
-        return False  # whoever removed it, all rows are wanted
+        return False  # the file was removed: all rows are needed
 
 
 def _tell_spark(file: Path, found: Fetched) -> None:

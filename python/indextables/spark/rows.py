@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap
 
-from indextables.log.transaction import Operation
 from indextables.read.request import ScanRequest
-from indextables.read.scan import find_rows
 from indextables.read.spec import ROW_ID
 from indextables.rows.change_rows import OPERATIONS, joined
 from indextables.rows.commit_rows import RowChange, commit_rows
+from indextables.rows.delete import delete_rows
 from indextables.spark.filtering import predicates_of
 from indextables.spark.plans import planned
 from indextables.spark.warm import open_table
@@ -33,13 +32,9 @@ def can_delete(request: Request) -> dict[str, Any]:
 
 def delete(request: Request) -> dict[str, Any]:
     """Delete the rows of predicates that the index answers exactly."""
-    table = open_table(request)
-    deleted = find_rows(_scan(request, table))
-    if not deleted:
-        return {"deleted": 0}
-    change = RowChange(Operation.DELETE, deleted)
-    done = commit_rows(table.log, change, table.snapshot, table.settings)
-    return {"deleted": sum(len(b) for b in deleted.values()), "version": done.version}
+    done = delete_rows(_scan(request, open_table(request)))
+    version = {} if done.version is None else {"version": done.version}
+    return {"deleted": done.rows, **version}
 
 
 def _scan(request: Request, table: OpenTable) -> Scan:

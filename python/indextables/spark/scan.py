@@ -18,7 +18,7 @@ from indextables.spark.plans import planned
 from indextables.spark.read_task import shipped_scan
 from indextables.spark.schema import to_spark_json
 from indextables.spark.shipping import to_stream
-from indextables.spark.warm import open_table
+from indextables.spark.warm import open_table, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def push(request: Request) -> dict[str, Any]:
         return changes.push(request)
     table = open_table(request)
     pushed = filters_of(request, table).pushed
-    return {"pushed": list(pushed), "version": table.snapshot.version}
+    return {"pushed": list(pushed), **state_of(table)}
 
 
 def offer(request: Request) -> dict[str, Any]:
@@ -45,10 +45,10 @@ def offer(request: Request) -> dict[str, Any]:
     if changes.is_asked(request):
         return {"ok": False}
     body, scan = request.body, scan_of(request)
-    version = scan.table.snapshot.version
+    state = state_of(scan.table)
     if _refuses(body, scan):
-        return {"ok": False, "version": version}
-    reply: dict[str, Any] = {"ok": True, "complete": scan.local, "version": version}
+        return {"ok": False, **state}
+    reply: dict[str, Any] = {"ok": True, "complete": scan.local, **state}
     aggregate = scan.plan.aggregate
     if aggregate is not None:
         schema = aggregate.schema if scan.complete is None else scan.complete.schema
@@ -116,14 +116,16 @@ def _described(body: Mapping[str, Any], scan: Scan, *, local: bool) -> dict[str,
     found, cut = scan.plan, scan.truncated_to
     warning = "" if cut is None else f", TRUNCATED by read.mode=fast to {cut} rows per task"
     hints = "".join(f", hint: {text}" for text in scan.hints)
+    companion = scan.table.companion
+    source = "" if companion is None else f", {companion.summary}"
     return {
         "local": local,
-        "explain": describe_scan(body, found, local=local) + warning + hints,
+        "explain": describe_scan(body, found, local=local) + source + warning + hints,
         "bytes": found.output_bytes,
         "rows": found.rows,
         "runtime_columns": list(scan.table.snapshot.partition_columns),
         "metrics": scan.metrics,
-        "version": scan.table.snapshot.version,
+        **state_of(scan.table),
     }
 
 

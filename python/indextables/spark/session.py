@@ -1,4 +1,4 @@
-"""One call that makes a Spark session ready for IndexTables."""
+"""Configure a Spark session for IndexTables with one call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXTENSION = "io.indextables.extensions.IndexTablesSparkExtensions"
 CATALOG = "org.apache.spark.sql.indextables.PathCatalog"
 _OLDEST, _NEWEST = (4, 0), (4, 3)
 
-# what Spark itself hides in its UI and event log, and the keys of ours that it would show
+# what Spark redacts in its UI and event log by default, and our keys that it would show
 _REDACTED = "(?i)secret|password|token|access[.]?key"
 # settings have our prefix, options of a reader or writer need not
 _OURS = (
@@ -32,7 +32,7 @@ def configure(builder: Builder) -> Builder:
     """Add the jar, the SQL extension and the path catalog to a `SparkSession.builder`.
 
     Jars and extensions that the builder already has are kept. A builder with `.remote(...)` is
-    returned as it is: for Spark Connect, the server is configured (see `spark_conf`).
+    returned unchanged: for Spark Connect, configure the server (see `spark_conf`).
 
     >>> spark = configure(SparkSession.builder).getOrCreate()  # doctest: +SKIP
     """
@@ -49,7 +49,7 @@ def configure(builder: Builder) -> Builder:
 
 
 def spark_conf(given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The settings a session needs, joined to those given: also for spark-submit and servers."""
+    """Return the settings a session needs, also for spark-submit and servers."""
     given = given or {}
     if not JAR.is_file():
         raise error("JAR_MISSING", path=JAR)
@@ -62,7 +62,7 @@ def spark_conf(given: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def check_version(version: str) -> None:
-    """Refuse a Spark that the hooks were not made for, before its classes fail to link."""
+    """Reject a Spark version that the hooks do not support, before its classes fail to link."""
     number = tuple(int(part) for part in version.split(".")[:2])
     if not _OLDEST <= number <= _NEWEST:
         supported = f"{'.'.join(map(str, _OLDEST))} to {'.'.join(map(str, _NEWEST))}"
@@ -70,7 +70,7 @@ def check_version(version: str) -> None:
 
 
 def require_pyspark() -> str:
-    """The version of pyspark, which must be there and one that the hooks were made for."""
+    """Return the version of pyspark, which must be installed and supported."""
     try:
         from pyspark import __version__ as version
     except ImportError:
@@ -80,13 +80,13 @@ def require_pyspark() -> str:
 
 
 def _options(builder: Any) -> Mapping[str, str]:
-    """What the builder was given so far; pyspark has no public way to ask."""
+    """Return the builder's options; pyspark has no public accessor."""
     options: Mapping[str, str] = getattr(builder, "_options", {})
     return options
 
 
 def _check_running() -> None:
-    """A running session cannot gain a jar: say so instead of failing later."""
+    """Fail if a session is already running, because it cannot load a jar."""
     from pyspark import SparkContext
 
     running = SparkContext._active_spark_context  # noqa: SLF001 (as pyspark's own builder does)
@@ -95,15 +95,19 @@ def _check_running() -> None:
 
 
 def _name_interpreter(given: Mapping[str, str]) -> None:
-    """Let local workers run in this very interpreter, also when its environment is not activated.
+    """Run the planner and local Python workers with this interpreter.
 
-    Spark would start `python3`, which may be another one without this package. On a cluster the
-    executors have their own interpreters, so nothing is assumed there.
+    Spark would start `python3`, which may be another one without this package, or the notebook
+    that PYSPARK_DRIVER_PYTHON may name. On a cluster the executors have their own interpreters, so
+    nothing is assumed there.
     """
     is_local = given.get("spark.master", "local").startswith("local")
     launched = "PYSPARK_GATEWAY_PORT" in os.environ
     named = "PYSPARK_PYTHON" in os.environ or given.get("spark.pyspark.python")
-    if is_local and not launched and not named:
+    if launched:
+        return
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if is_local and not named:
         os.environ["PYSPARK_PYTHON"] = sys.executable
 
 

@@ -59,7 +59,7 @@ def _session(name: str, conf: Mapping[str, str], remote: str | None) -> Iterator
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """Spark's exceptions as one of ours, short enough to read."""
+    """Convert Spark's exceptions to a short IndexTables error."""
     try:
         yield
     except IndexTablesError:

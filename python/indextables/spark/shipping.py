@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from indextables import __version__, _native
+from indextables.errors import error
+from indextables.spark import same_versions
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -14,10 +18,18 @@ def pickled(
     task: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: dict[str, Any]
 ) -> bytes:
     """A function over batches with the schema it returns, as Spark ships functions."""
+    from pyspark import cloudpickle
     from pyspark.sql.types import StructType
     from pyspark.worker_util import pickleSer
 
-    shipped: bytes = pickleSer.dumps((task, StructType.fromJson(schema)))
+    # it checks that the package is there, so it travels as a whole
+    cloudpickle.register_pickle_by_value(same_versions)
+    needed = {"package": __version__, "engine": _native.__version__}
+    found = {"host": same_versions.HOST, "found": same_versions.FOUND}
+    text = f"indextables {__version__}, engine {_native.__version__}"
+    message = str(error("EXECUTOR_MISMATCH", **found, needed=text))
+    guarded = same_versions.guarded(pickleSer.dumps(task), needed, message)
+    shipped: bytes = pickleSer.dumps((guarded, StructType.fromJson(schema)))
     return shipped
 
 

@@ -16,7 +16,7 @@ from indextables.save.create import Definition, adopt_table, create_table
 from indextables.spark import changes
 from indextables.spark.request import Request
 from indextables.spark.shipping import to_stream
-from indextables.spark.warm import find_table, log_of, open_table
+from indextables.spark.warm import find_table, log_of, open_table, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,13 +41,13 @@ def load(request: Request) -> dict[str, Any]:
         if changes.is_asked(request)
         else snapshot.schema.to_json(),
         "partition_by": list(snapshot.partition_columns),
-        "version": snapshot.version,
+        **state_of(table),
         "checks": checks_of(snapshot.metadata.configuration),
     }
 
 
 def require(request: Request) -> dict[str, Any]:
-    """Say that there is no table, the way every door says it."""
+    """Raise the common error for a missing table."""
     open_table(request)
     raise error("TABLE_NOT_FOUND", path=request.path)
 
@@ -126,5 +126,5 @@ def partitions(request: Request) -> Answer:
 
 
 def drop(request: Request) -> dict[str, Any]:
-    """A table named by its path belongs to whoever named the path: it is not deleted."""
+    """Reject DROP of a table named by its path, which is not deleted."""
     raise error("UNSUPPORTED_CHANGE", change=f"DROP TABLE of the path `{request.path}`")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from indextables.config import cache as cache_keys
 from indextables.config import log as log_keys
@@ -11,6 +11,7 @@ from indextables.config import storage as storage_keys
 from indextables.errors import TableNotFoundError
 from indextables.log import Log, Snapshot, open_log
 from indextables.log.history import parse_timestamp
+from indextables.read.companion import open_for_reading
 from indextables.read.table import OpenTable
 from indextables.runtime.cache import Cache
 from indextables.storage import open_store
@@ -36,19 +37,14 @@ def log_at(path: str, settings: Settings) -> Log:
         for option in (*storage_keys.OPTIONS, *cache_keys.OPTIONS, *log_keys.OPTIONS)
         if settings.is_set(option)
     ]
-    key = (path, *shaping, *sorted(settings.hadoop.items()))
+    key = (path, *shaping, *sorted(settings.hadoop.items()), *sorted(settings.hdfs.items()))
     return _logs.get_or(key, lambda: open_log(open_store(path, settings), settings))
-
-
-def all_logs() -> list[Log]:
-    """All logs that are held open."""
-    return _logs.values()
 
 
 def invalidate(path: str | None) -> tuple[int, int]:
     """Forget held logs, of one table or all; how often they were hit and missed before."""
     url = None if path is None else parse_address(path).url
-    for log in all_logs():
+    for log in _logs.values():
         if url in (None, log.store.url):
             log.invalidate()
     counts = _logs.counts()
@@ -59,7 +55,16 @@ def open_table(request: Request) -> OpenTable:
     """The table a call names, at the version it asks for; an error when there is none."""
     log = log_of(request)
     snapshot = _snapshot(request, log)
-    return OpenTable(log, snapshot, request.settings_for(snapshot.metadata.configuration))
+    settings = request.settings_for(snapshot.metadata.configuration)
+    past = settings.is_set(read_keys.VERSION_AS_OF) or settings.is_set(read_keys.TIMESTAMP_AS_OF)
+    mark = request.body.get("source_mark") or ""
+    return open_for_reading(log, snapshot, settings, past=past, mark=mark)
+
+
+def state_of(table: OpenTable) -> dict[str, Any]:
+    """What tells the other calls of a query which state to read."""
+    mark = {} if table.companion is None else {"source_mark": table.companion.mark}
+    return {"version": table.snapshot.version, **mark}
 
 
 def find_table(request: Request) -> OpenTable | None:

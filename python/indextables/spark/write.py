@@ -150,7 +150,7 @@ def abort(request: Request) -> dict[str, Any]:
 
 
 def lost(request: Request) -> dict[str, Any]:
-    """Say that nobody knows what became of a call, because the process that ran it has ended."""
+    """Report that the outcome of a call is unknown, because its process has ended."""
     raise error(
         "COMMIT_UNKNOWN",
         operation=request.body.get("text") or request.body["operation"],

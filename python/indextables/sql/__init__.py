@@ -1,1 +1,1 @@
-"""The command language: text -> frozen command -> its verb. The rules stand in commands/."""
+"""The command language: text -> frozen command -> its function. The rules are in commands/."""

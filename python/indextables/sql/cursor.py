@@ -1,4 +1,4 @@
-"""A place within the tokens of a command, and what can be taken from there."""
+"""A position within the tokens of a text, and what can be taken from there."""
 
 from __future__ import annotations
 
@@ -38,17 +38,25 @@ class Cursor:
             self.at += 1
         return token
 
+    def takes(self, *words: str) -> bool:
+        """Step over these words or symbols if they follow."""
+        found = self.matches(tuple((word,) for word in words))
+        self.at += len(words) if found else 0
+        return found
+
+    def need(self, wanted: str, *, found: bool) -> None:
+        """Fail at this place unless what is wanted was found."""
+        if not found:
+            raise self.error(f"expected {wanted}, found {self.shown}")
+
     def take_kind(self, kind: Kind, wanted: str) -> Token:
         """The next token, which must be of this kind."""
-        if self.peek.kind is not kind:
-            raise self.error(f"expected {wanted}, found {self.shown}")
+        self.need(wanted, found=self.peek.kind is kind)
         return self.take()
 
     def take_symbol(self, symbol: str) -> None:
         """Step over a symbol that must be there."""
-        if not self.peek.is_symbol(symbol):
-            raise self.error(f"expected `{symbol}`, found {self.shown}")
-        self.take()
+        self.need(f"`{symbol}`", found=self.takes(symbol))
 
     def matches(self, words: Places) -> bool:
         """Whether these words follow."""

@@ -22,7 +22,7 @@ def execute(command: Command | str, context: LocalDoor) -> pa.Table:
 
 
 def start(command: Command | str, context: Context) -> Steps[pa.Table]:
-    """Run a command; it yields what it needs of the door."""
+    """Run a command; it yields what it needs from its caller."""
     found = parse(command) if isinstance(command, str) else command
     rule = BY_COMMAND[type(found)]
     rows = rule.run(found, context)

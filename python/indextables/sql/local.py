@@ -52,10 +52,6 @@ class LocalContext:
             self._logs[store.url] = open_log(store, settings)
         return self._logs[store.url]
 
-    def logs(self) -> list[Log]:
-        """All logs that are held open."""
-        return list(self._logs.values())
-
     def locate(self, name: tuple[str, ...]) -> str | None:
         """The path of a named table."""
         return self.tables.get(".".join(name))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from indextables.expr.aggregation import Function, SortKey
 from indextables.expr.predicate import Call, Column, Expr, Literal
 from indextables.model.types import Atomic, DataType
 from indextables.plan.bucket_calls import FORMS, NOT_CONSTANT, check_call
-from indextables.sql.tokens import Kind, Token, syntax_error, tokenize
+from indextables.sql.cursor import Cursor
+from indextables.sql.tokens import Kind, syntax_error, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,12 +36,12 @@ _SORT_KEY = re.compile(
 
 def parse_key(text: str, schema: Struct) -> Expr:
     """A group key: a column, or a bucket such as `indextables_date_histogram(ts, '1h')`."""
-    return _Parser(text, schema).whole(_Parser.key)
+    return _Parser.whole(text, schema, _Parser.key)
 
 
 def parse_function(text: str, schema: Struct) -> Function:
     """An aggregate function, such as `count(*)`, `sum(amount)` or `count(distinct user)`."""
-    return _Parser(text, schema).whole(_Parser.function)
+    return _Parser.whole(text, schema, _Parser.function)
 
 
 def parse_sort_key(text: str, names: Sequence[str]) -> SortKey:
@@ -65,36 +67,17 @@ def _literal(value: Any) -> Literal:
     return Literal(value, _STRING if isinstance(value, str) else _DOUBLE)
 
 
-class _Parser:
-    def __init__(self, text: str, schema: Struct) -> None:
-        self.text, self.schema, self.tokens, self.at = text, schema, tokenize(text), 0
+@dataclass
+class _Parser(Cursor):
+    schema: Struct = field(kw_only=True)
 
-    def whole(self, read: Callable[[_Parser], T]) -> T:
+    @classmethod
+    def whole(cls, text: str, schema: Struct, read: Callable[[_Parser], T]) -> T:
         """What `read` finds, if nothing follows it."""
-        found = read(self)
-        self.need("the end", found=self.peek.kind is Kind.END)
+        parser = cls(text, tokenize(text), schema=schema)
+        found = read(parser)
+        parser.need("the end", found=parser.peek.kind is Kind.END)
         return found
-
-    @property
-    def peek(self) -> Token:
-        return self.tokens[self.at]
-
-    def take(self) -> Token:
-        token = self.peek
-        self.at += token.kind is not Kind.END
-        return token
-
-    def takes(self, *words: str) -> bool:
-        """Step over these words or symbols if they follow."""
-        following = self.tokens[self.at : self.at + len(words)]
-        found = [token.word or token.value for token in following] == list(words)
-        self.at += len(words) if found else 0
-        return found
-
-    def need(self, wanted: str, *, found: bool) -> None:
-        if not found:
-            shown = self.text[self.peek.start : self.peek.end] or "the end"
-            raise syntax_error(f"expected {wanted}, found `{shown}`", self.text, self.peek.start)
 
     def key(self) -> Expr:
         if self.peek.kind is not Kind.WORD or not self.tokens[self.at + 1].is_symbol("("):
@@ -105,7 +88,7 @@ class _Parser:
         args = [self.argument(name)]
         while self.takes(","):
             args.append(self.argument(name))
-        self.need("`)`", found=self.takes(")"))
+        self.take_symbol(")")
         return self.checked(Call(name, tuple(args)))
 
     def checked(self, call: Call) -> Call:
@@ -145,13 +128,13 @@ class _Parser:
         name = self.peek.word
         self.need(f"one of {', '.join(_FUNCTIONS)}", found=name in _FUNCTIONS)
         self.take()
-        self.need("`(`", found=self.takes("("))
+        self.take_symbol("(")
         if name == "COUNT" and self.takes("*"):
-            self.need("`)`", found=self.takes(")"))
+            self.take_symbol(")")
             return Function("COUNT_STAR")
         distinct = self.takes("DISTINCT")
         column = self.column()
-        self.need("`)`", found=self.takes(")"))
+        self.take_symbol(")")
         return Function(name, (column,), distinct)
 
     def column(self) -> Column:
@@ -163,6 +146,6 @@ class _Parser:
         return Column((name,))
 
     def type_of(self, column: Column) -> DataType:
-        field = self.schema.find(column.path)
-        assert field is not None, column
-        return field.type
+        found = self.schema.find(column.path)
+        assert found is not None, column
+        return found.type

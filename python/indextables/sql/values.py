@@ -108,7 +108,7 @@ def _write_text(_: g.TextKind, value: str) -> str:
 def _read_number(_: g.NumberKind, cursor: Cursor) -> int:
     token = cursor.peek
     if token.kind is not Kind.WORD or not (token.value.isascii() and token.value.isdigit()):
-        raise cursor.error(f"expected a whole number, found {cursor.shown}")
+        raise cursor.error(f"expected an integer, found {cursor.shown}")
     return int(cursor.take().value)
 
 

@@ -7,7 +7,7 @@ type of the column they are compared with, as Spark would make them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal as Number
 from decimal import InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -29,13 +29,15 @@ from indextables.expr.predicate import (
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
 from indextables.model.types import Atomic, DataType, Struct
 from indextables.plan.partitions import parse_value
-from indextables.sql.tokens import Kind, Token, tokenize
+from indextables.sql.cursor import Cursor
+from indextables.sql.tokens import Kind, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from indextables.runtime.steps import Matches
 
+_INVALID = "Invalid partition predicate:"
 _STRING = Atomic("string")
 _OPERATORS = {"=": "=", "==": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _NOT_EQUAL = ("<>", "!=")
@@ -57,9 +59,9 @@ _Operand = Column | _Text | None
 
 def parse_where(text: str, schema: Struct) -> Predicate:
     """The predicate written as this text over the columns of a table."""
-    parser = _Parser(text, schema, tokenize(text))
+    parser = _Parser(text, tokenize(text), schema=schema)
     found = parser.disjunction()
-    parser.expect_end()
+    parser.need("the end", found=parser.peek.kind is Kind.END)
     return found
 
 
@@ -67,67 +69,36 @@ def match_partitions(need: Matches) -> list[bool]:
     """For which partitions the predicate of a command is true, without Spark."""
     found = evaluate_matches(parse_where(need.where, need.schema), need)
     if found is None:
-        raise error("PARTITION_PREDICATE", problem=f"Invalid partition predicate: {need.where}")
+        raise error("PARTITION_PREDICATE", problem=f"{_INVALID} {need.where}")
     return found
 
 
-class _Parser:
-    def __init__(self, text: str, schema: Struct, tokens: list[Token]) -> None:
-        self.text, self.schema, self.tokens, self.at = text, schema, tokens, 0
+@dataclass
+class _Parser(Cursor):
+    schema: Struct = field(kw_only=True)
 
-    @property
-    def peek(self) -> Token:
-        return self.tokens[self.at]
-
-    def take(self) -> Token:
-        token = self.peek
-        self.at += token.kind is not Kind.END
-        return token
-
-    def take_word(self, *words: str) -> bool:
-        """Step over these words if they follow."""
-        following = [token.word for token in self.tokens[self.at : self.at + len(words)]]
-        if following != list(words):
-            return False
-        self.at += len(words)
-        return True
-
-    def take_symbol(self, symbol: str) -> bool:
-        found = self.peek.is_symbol(symbol)
-        self.at += found
-        return found
-
-    def problem(self, detail: str) -> Exception:
-        return error(
-            "PARTITION_PREDICATE", problem=f"Invalid partition predicate: {self.text} ({detail})"
-        )
-
-    def need(self, *, found: bool, wanted: str) -> None:
-        if not found:
-            shown = self.text[self.peek.start : self.peek.end] or "the end"
-            raise self.problem(f"expected {wanted}, found `{shown}`")
-
-    def expect_end(self) -> None:
-        self.need(found=self.peek.kind is Kind.END, wanted="the end")
+    def error(self, problem: str) -> Exception:
+        """The error of a predicate that cannot be understood."""
+        return error("PARTITION_PREDICATE", problem=f"{_INVALID} {self.text} ({problem})")
 
     def disjunction(self) -> Predicate:
         parts = [self.conjunction()]
-        while self.take_word("OR"):
+        while self.takes("OR"):
             parts.append(self.conjunction())
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def conjunction(self) -> Predicate:
         parts = [self.negation()]
-        while self.take_word("AND"):
+        while self.takes("AND"):
             parts.append(self.negation())
         return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def negation(self) -> Predicate:
-        if self.take_word("NOT") or self.take_symbol("!"):
+        if self.takes("NOT") or self.takes("!"):
             return Not(self.negation())
-        if self.take_symbol("("):
+        if self.takes("("):
             inner = self.disjunction()
-            self.need(found=self.take_symbol(")"), wanted="`)`")
+            self.take_symbol(")")
             return inner
         return self.test()
 
@@ -136,24 +107,24 @@ class _Parser:
         if function and self.tokens[self.at + 1].is_symbol("("):
             return self.function(function)
         left = self.operand()
-        if self.take_word("IS"):
-            negated = self.take_word("NOT")
-            test = self.distinct(left) if self.take_word("DISTINCT") else self.null(left)
+        if self.takes("IS"):
+            negated = self.takes("NOT")
+            test = self.distinct(left) if self.takes("DISTINCT") else self.null(left)
             return Not(test) if negated else test
-        negated = self.take_word("NOT")
+        negated = self.takes("NOT")
         for word, read in self.words().items():
-            if self.take_word(word):
+            if self.takes(word):
                 test = read(self.column(left))
                 return Not(test) if negated else test
-        self.need(found=not negated, wanted="IN, BETWEEN, LIKE or RLIKE")
+        self.need("IN, BETWEEN, LIKE or RLIKE", found=not negated)
         return self.comparison(left)
 
     def null(self, left: _Operand) -> Predicate:
-        self.need(found=self.take_word("NULL"), wanted="NULL")
+        self.need("NULL", found=self.takes("NULL"))
         return IsNull(self.column(left))
 
     def distinct(self, left: _Operand) -> Predicate:
-        self.need(found=self.take_word("FROM"), wanted="FROM")
+        self.need("FROM", found=self.takes("FROM"))
         column = self.column(left)
         return Not(Compare("<=>", column, self.literal(self.operand(), column)))
 
@@ -168,26 +139,26 @@ class _Parser:
     def function(self, kind: str) -> Predicate:
         self.at += 2
         column = self.column(self.operand())
-        self.need(found=self.take_symbol(","), wanted="`,`")
+        self.take_symbol(",")
         pattern = self.pattern()
-        self.need(found=self.take_symbol(")"), wanted="`)`")
+        self.take_symbol(")")
         return TextTest(kind, column, pattern)
 
     def pattern(self) -> Literal:
-        self.need(found=self.peek.kind is Kind.STRING, wanted="a text in quotes")
+        self.need("a text in quotes", found=self.peek.kind is Kind.STRING)
         return Literal(self.take().value, _STRING)
 
     def one_of(self, column: Column) -> Predicate:
-        self.need(found=self.take_symbol("("), wanted="`(`")
+        self.take_symbol("(")
         items = [self.literal(self.operand(), column)]
-        while self.take_symbol(","):
+        while self.takes(","):
             items.append(self.literal(self.operand(), column))
-        self.need(found=self.take_symbol(")"), wanted="`)`")
+        self.take_symbol(")")
         return In(column, tuple(items))
 
     def between(self, column: Column) -> Predicate:
         low = self.literal(self.operand(), column)
-        self.need(found=self.take_word("AND"), wanted="AND")
+        self.need("AND", found=self.takes("AND"))
         high = self.literal(self.operand(), column)
         return And((Compare(">=", column, low), Compare("<=", column, high)))
 
@@ -195,7 +166,7 @@ class _Parser:
         operator = self.operator()
         if not operator:
             column = self.column(left)
-            self.need(found=kind_of(self.type_of(column)) == "boolean", wanted="a comparison")
+            self.need("a comparison", found=kind_of(self.type_of(column)) == "boolean")
             return Compare("=", column, Literal(True, self.type_of(column)))  # noqa: FBT003
         right = self.operand()
         if not isinstance(left, Column):
@@ -213,64 +184,64 @@ class _Parser:
             text += self.take().value
         if text and text not in _OPERATORS and text not in _NOT_EQUAL:
             self.at = start
-            raise self.problem(f"`{text}` is no comparison")
+            raise self.error(f"`{text}` is not a comparison")
         return text
 
     def operand(self) -> _Operand:
         token = self.peek
         if token.kind is Kind.STRING:
             return _Text(self.take().value, quoted=True)
-        negative = self.take_symbol("-")
+        negative = self.takes("-")
         token = self.peek
         if negative or (token.kind is Kind.WORD and token.value[0].isdigit()):
             return _Text(("-" if negative else "") + self.number(), quoted=False)
         if token.word in ("TRUE", "FALSE"):
             return _Text(self.take().value, quoted=False)
-        if self.take_word("NULL"):
+        if self.takes("NULL"):
             return None
         if token.word in ("DATE", "TIMESTAMP") and self.tokens[self.at + 1].kind is Kind.STRING:
             self.take()
             return _Text(self.take().value, quoted=True)
-        self.need(found=token.kind in (Kind.WORD, Kind.QUOTED), wanted="a column or a value")
+        self.need("a column or a value", found=token.kind in (Kind.WORD, Kind.QUOTED))
         return self.name()
 
     def number(self) -> str:
         digits = self.take().value
-        if self.take_symbol("."):
-            self.need(found=bool(_DECIMAL_TAIL.fullmatch(self.peek.value)), wanted="digits")
+        if self.takes("."):
+            self.need("digits", found=bool(_DECIMAL_TAIL.fullmatch(self.peek.value)))
             digits += "." + self.take().value
         return digits
 
     def name(self) -> Column:
         given = self.take().value
         exact = self.schema.get(given)
-        lowered = [field for field in self.schema.fields if field.name.lower() == given.lower()]
-        field = exact or (lowered[0] if len(lowered) == 1 else None)
-        if field is None:
-            raise self.problem(f"there is no column `{given}`")
-        return Column((field.name,))
+        alike = [each for each in self.schema.fields if each.name.lower() == given.lower()]
+        found = exact or (alike[0] if len(alike) == 1 else None)
+        if found is None:
+            raise self.error(f"there is no column `{given}`")
+        return Column((found.name,))
 
     def column(self, operand: _Operand) -> Column:
         if not isinstance(operand, Column):
-            raise self.problem("one side of a test must be a column")
+            raise self.error("one side of a test must be a column")
         return operand
 
     def type_of(self, column: Column) -> DataType:
-        field = self.schema.find(column.path)
-        assert field is not None
-        return field.type
+        found = self.schema.find(column.path)
+        assert found is not None
+        return found.type
 
     def literal(self, operand: _Operand, column: Column) -> Literal:
         kind = self.type_of(column)
         if operand is None:
             return Literal(None, kind)
         if isinstance(operand, Column):
-            raise self.problem("two columns cannot be compared here")
+            raise self.error("two columns cannot be compared here")
         try:
             return Literal(_value(operand, kind), kind)
         except (ValueError, InvalidOperation):
             shown = kind.to_json()
-            raise self.problem(f"`{operand.value}` is no value of type {shown}") from None
+            raise self.error(f"`{operand.value}` is not a value of type {shown}") from None
 
 
 def _value(text: _Text, kind: DataType) -> Any:

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     S3 = "s3"
     AZURE = "azure"
     GOOGLE = "google"
+    HDFS = "hdfs"
 
 
 _SCHEMES = {
@@ -38,14 +39,15 @@ _SCHEMES = {
     "wasbs": Kind.AZURE,
     "gs": Kind.GOOGLE,
     "gcs": Kind.GOOGLE,
+    "hdfs": Kind.HDFS,
 }
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_NATIVE_SCHEMES = {Kind.S3: "s3", Kind.AZURE: "az", Kind.GOOGLE: "gs"}
+_NATIVE_SCHEMES = {Kind.S3: "s3", Kind.AZURE: "az", Kind.GOOGLE: "gs", Kind.HDFS: "hdfs"}
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a table lies. `url` is for people; `bucket` is Azure's container.
+    """Where a table lies. `url` is for people; `bucket` is Azure's container, HDFS's name node.
 
     `account` and `domain` are what an Azure address may say after the container:
     `container@account.domain`.
@@ -85,10 +87,12 @@ def qualify(text: str, base: str) -> str:
     scheme, authority, folder = _split(base)
     if found is None:
         path = posixpath.normpath(posixpath.join(folder or "/", text))
-    elif text[found.end() :].startswith("//") and found[1].lower() != "file":
-        return text
     else:
         given, named, path = _split(text)
+        if given != "file" and (
+            named or (text[found.end() :].startswith("//") and given != scheme)
+        ):
+            return text
         if not path.startswith("/"):
             raise _bad(text, f"the path after `{given}:` is relative")
         if given not in _SCHEMES:
@@ -148,6 +152,8 @@ def _remote(kind: Kind, url: str, authority: str, path: str) -> Address:
     if any(part in (".", "..") for part in parts):
         raise _bad(url, "`.` and `..` have no meaning in an object store")
     bucket = container if at else authority
+    if not bucket and kind is Kind.HDFS:
+        raise _bad(url, "it names no name node, and `fs.defaultFS` is not an hdfs:// address")
     if not bucket:
         raise _bad(url, "it names no bucket")
     account, _, domain = host.partition(".") if at else ("", "", "")

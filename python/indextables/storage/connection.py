@@ -1,10 +1,6 @@
-"""How a store is reached: one pure function, whose result both clients are opened with.
+"""How a store is reached: one pure function, whose result the engine's store is opened with.
 
-The log is read and written by obstore, splits by the engine. Both take the options from here, so
-they cannot differ in where they go, as whom, and how patiently.
-
-    address + settings + Hadoop's keys + environment ──> Connection ──> obstore's store
-                                                               └──────> the engine's store (JSON)
+address + settings + Hadoop's keys + environment ──> Connection ──> address and options (JSON)
 """
 
 from __future__ import annotations
@@ -26,6 +22,7 @@ from indextables.storage.azure import azure_options
 from indextables.storage.caching import cache_options
 from indextables.storage.google import google_options
 from indextables.storage.hadoop import HadoopKeys
+from indextables.storage.hdfs import hdfs_options
 from indextables.storage.s3 import s3_options
 
 Value = str | Secret
@@ -69,6 +66,8 @@ class Connection:
             **self.transfer,
             **self.cache,
         }
+        options["limits"] = self.limits()
+        options["redact"] = sorted(set(self.secrets()))
         if self.provider:
             options["credentials_provider"] = self.provider_spec()
         return self.address.native, json.dumps(options)
@@ -109,6 +108,8 @@ def plan_connection(url: str, settings: Settings, environ: Mapping[str, str]) ->
     if address.kind in (Kind.LOCAL, Kind.MEMORY):
         return Connection(address)
     provider = settings.get(keys.CREDENTIALS_PROVIDER) or _catalog(settings)
+    if address.kind is Kind.HDFS:
+        provider = None
     config = _config(address, settings, environ, provided=provider is not None)
     return Connection(
         address,
@@ -165,6 +166,8 @@ def _config(
         return s3_options(address, settings, environ, provided=provided)
     if address.kind is Kind.AZURE:
         return azure_options(address, settings, environ, provided=provided)
+    if address.kind is Kind.HDFS:
+        return dict(hdfs_options(address, settings, environ))
     return google_options(settings, environ, provided=provided)
 
 

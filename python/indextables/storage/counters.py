@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
+from collections.abc import Callable
+
+Counts = tuple[list[tuple[str, int]], int, int]
 
 
 class Counters:
-    """Requests and bytes of one store; safe between threads."""
+    """Requests and bytes of one store since the last reset; the engine counts."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.requests: Counter[str] = Counter()
-        self.bytes_read = 0
-        self.bytes_written = 0
+    def __init__(self, count: Callable[[], Counts]) -> None:
+        self._count = count
+        self._before: Counts = ([], 0, 0)
 
-    def add(self, kind: str, *, read: int = 0, written: int = 0) -> None:
-        """Record one request."""
-        with self._lock:
-            self.requests[kind] += 1
-            self.bytes_read += read
-            self.bytes_written += written
+    @property
+    def requests(self) -> Counter[str]:
+        """Requests by kind: get, put, head, list, delete, part."""
+        return Counter(dict(self._count()[0])) - Counter(dict(self._before[0]))
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that were read."""
+        return self._count()[1] - self._before[1]
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes that were written."""
+        return self._count()[2] - self._before[2]
 
     def reset(self) -> None:
-        """Start anew."""
-        with self._lock:
-            self.requests.clear()
-            self.bytes_read = self.bytes_written = 0
+        """Count from here on."""
+        self._before = self._count()

@@ -1,4 +1,4 @@
-"""From an address and settings to a store: local folders, memory, S3, Azure, Google."""
+"""From an address and settings to a store: local folders, memory, S3, Azure, Google, HDFS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 from indextables.config.settings import Settings
 from indextables.storage.address import Kind, qualify
-from indextables.storage.backend import connect
 from indextables.storage.connection import plan_connection
 from indextables.storage.hadoop_files import hadoop_files
 from indextables.storage.memory import memory_folder
@@ -26,18 +25,9 @@ def open_store(
         url, settings or Settings(), os.environ if environ is None else environ
     )
     address = connection.address
-    if address.kind is Kind.LOCAL:
-        return Store(address.url, None, connection.native())
     if address.kind is Kind.MEMORY:
-        folder = memory_folder(address.prefix)
-        return Store(address.url, None, (folder, "{}"), folder=folder)
-    return Store(
-        address.url,
-        connect(connection),
-        connection.native(),
-        secrets=connection.secrets(),
-        limits=connection.limits(),
-    )
+        return Store(address.url, (memory_folder(address.prefix), "{}"))
+    return Store(address.url, connection.native())
 
 
 def find_location(

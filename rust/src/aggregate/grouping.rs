@@ -21,7 +21,7 @@ pub struct Grouping {
 }
 
 struct Terms {
-    /// The last one stands for null.
+    /// The last one is null.
     seen: Vec<bool>,
     /// Whether only null may not have been seen.
     complete: bool,

@@ -16,6 +16,7 @@ use crate::columns::build::cast;
 use crate::error::{EngineError, Result};
 use crate::open::Column;
 use crate::query::{KindOf, range_test, whole_values};
+use crate::search::one_zero;
 
 /// Ranges of numbers up to this wide are numbered directly.
 const DIRECT: i128 = 1 << 16;
@@ -225,7 +226,7 @@ impl<'a> KeyColumn<'a> {
                     out.push(if null { 0 } else { number_float(map, seen, value) });
                 }
             }
-            (Numbered::Rows(rows), Block::Array(array)) => rows.number(array, out)?,
+            (Numbered::Rows(rows), Block::Array(array)) => rows.number(&one_zero(array)?, out)?,
             _ => return Err(EngineError::internal("a key changed its form")),
         }
         Ok(())
@@ -293,7 +294,7 @@ fn holds(range: &NamedRange, column: &Column) -> Result<Holds> {
     if column.data_type.is_numeric() {
         let bound = |value: &Option<serde_json::Value>| match value {
             Some(value) if !value.is_null() => value.as_f64().map(Some).ok_or_else(|| {
-                EngineError::bad_query(format!("{value} is no bound of a range of numbers"))
+                EngineError::bad_query(format!("{value} is not a bound of a range of numbers"))
             }),
             _ => Ok(None),
         };

@@ -49,7 +49,7 @@ pub struct DateHistogram {
 }
 
 impl DateHistogram {
-    /// The begin of the bucket a moment lies in; months follow the calendar in UTC.
+    /// The start of the bucket of a timestamp; months follow the calendar in UTC.
     pub fn begin_of(&self, micros: i64) -> i64 {
         let moved = micros.wrapping_sub(self.offset_us);
         if self.interval_months > 0 {

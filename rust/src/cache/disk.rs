@@ -148,7 +148,7 @@ impl Disk {
         if fresh && budget.used <= limit {
             return;
         }
-        // whoever has the lock does it for all
+        // the process that holds the lock evicts for all
         if let Ok(lock) = File::create(self.root.join(LOCK))
             && lock.try_lock().is_ok()
         {

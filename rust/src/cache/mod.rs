@@ -27,11 +27,10 @@ use crate::profile::{self, Section};
 use crate::store::{PerProcess, lock};
 use disk::Disk;
 use memory::Memory;
-use options::DiskOptions;
 use queue::{Job, Queue};
 use stats::Stats;
 
-/// What the process keeps; made anew after a fork, for the writing thread does not survive one.
+/// The caches of the process; rebuilt after a fork, which the writing thread does not survive.
 struct Caches {
     memory: Memory,
     disks: Mutex<HashMap<PathBuf, Arc<Disk>>>,
@@ -148,8 +147,8 @@ pub fn clear_memory() -> (u64, u64) {
 }
 
 /// The disk cache these options describe; nothing when it is off.
-pub fn disk_usage(options: &str) -> Result<Option<(PathBuf, u64, Usage)>> {
-    let Some(options) = disk_options(options)? else {
+pub fn disk_usage(options: &HashMap<String, String>) -> Result<Option<(PathBuf, u64, Usage)>> {
+    let Some(options) = Options::parse(options)?.disk else {
         return Ok(None);
     };
     sync();
@@ -158,16 +157,12 @@ pub fn disk_usage(options: &str) -> Result<Option<(PathBuf, u64, Usage)>> {
 }
 
 /// Deletes the disk cache these options describe: bytes and files; nothing when it is off.
-pub fn clear_disk(options: &str) -> Result<Option<(u64, u64)>> {
-    let Some(options) = disk_options(options)? else {
+pub fn clear_disk(options: &HashMap<String, String>) -> Result<Option<(u64, u64)>> {
+    let Some(options) = Options::parse(options)?.disk else {
         return Ok(None);
     };
     sync();
     Ok(Some(caches().disk(&options.root).clear()))
-}
-
-fn disk_options(options: &str) -> Result<Option<Arc<DiskOptions>>> {
-    Ok(Options::parse(&crate::store::parse_options(options)?)?.disk)
 }
 
 #[cfg(test)]

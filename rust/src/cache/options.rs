@@ -9,7 +9,7 @@ use super::piece::Codec;
 use super::queue::Limits;
 use crate::error::{EngineError, Result};
 
-/// Local disks of machines that are made for caches; used when nobody names a folder.
+/// Local disks that hosts provide for caches; used when no folder is configured.
 const USUAL_DISK: &str = "/local_disk0";
 
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::stats::Stats;
 use crate::profile::{self, Section};
 use crate::store::lock;
 
-/// In mode `fragment`, a capacity of so many bytes stands for one piece.
+/// In mode `fragment`, this many bytes of capacity count as one piece.
 const PIECE: u64 = 1 << 20;
 
 /// How much may wait, and what happens with more.

@@ -51,7 +51,7 @@ impl Pair {
     }
 }
 
-/// The counts at one moment.
+/// A snapshot of the counters.
 #[derive(Debug, Default, Serialize)]
 pub struct Snapshot {
     pub memory_hits: u64,

@@ -315,7 +315,7 @@ fn unsupported(column: &str, data_type: &DataType) -> EngineError {
     EngineError::UnsupportedType { column: column.to_owned(), data_type: data_type.to_string() }
 }
 
-/// Integers as the type they stand for: days as dates, microseconds as times.
+/// Converts integers to their type: days to dates, microseconds to timestamps.
 pub fn from_whole(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     match target {
         DataType::Date32 => cast(&cast(array, &DataType::Int32)?, target),

@@ -225,7 +225,7 @@ impl BlockReader {
                     .map_err(|e| damaged(&e.to_string()))?
             }
             _ => {
-                // one byte of lz4 never stands for more than 255
+                // one byte of lz4 never expands to more than 255
                 if size / 255 > body.len() {
                     return Err(damaged("a block is too large"));
                 }

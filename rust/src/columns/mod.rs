@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, new_null_array};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 
 pub use doc_store::{BlockReader, DocStore};
 
@@ -19,8 +19,10 @@ use build::Builder;
 use fast::{FastReader, unit_of};
 use stored::{Cursor, Stored};
 
+use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Segment, Split};
+use crate::source::SourceRows;
 use crate::split::Encoding;
 
 /// Some documents of a segment, ascending.
@@ -62,7 +64,7 @@ impl<'a> Docs<'a> {
     }
 
     /// How many documents, from position `at` on, come before document `end`.
-    fn count_before(&self, at: usize, end: u32) -> usize {
+    pub fn count_before(&self, at: usize, end: u32) -> usize {
         match self {
             Docs::Range(range) => (end.min(range.end) - (range.start + at as u32)) as usize,
             Docs::List(list) => list[at..].partition_point(|&doc| doc < end),
@@ -80,6 +82,8 @@ pub struct SegmentColumns {
     schema: SchemaRef,
     readers: Vec<Reader>,
     blocks: Option<BlockReader>,
+    /// The columns that are read from the source's files.
+    outside: Option<SourceRows>,
 }
 
 enum Reader {
@@ -90,6 +94,8 @@ enum Reader {
     Column,
     Fast(FastReader),
     Store,
+    /// In the files of the source.
+    Source,
 }
 
 impl SegmentColumns {
@@ -106,6 +112,8 @@ impl SegmentColumns {
         for field in schema.fields() {
             readers.push(match split.layout.get(field.name()) {
                 None if field.name() == DOC_COLUMN => Reader::Doc,
+                // a companion that was opened with its source has every column
+                None if split.is_companion() => Reader::Source,
                 None => Reader::Absent,
                 Some(column) => choose(column),
             });
@@ -114,7 +122,8 @@ impl SegmentColumns {
             prefer_store(split, part, &schema, &mut readers, hits)?;
         }
         open_columns(split, part, &schema, &mut readers)?;
-        Ok(SegmentColumns { split: split.clone(), segment, schema, readers, blocks: None })
+        let (split, blocks, outside) = (split.clone(), None, None);
+        Ok(SegmentColumns { split, segment, schema, readers, blocks, outside })
     }
 
     /// The wanted columns of some documents.
@@ -126,7 +135,7 @@ impl SegmentColumns {
             arrays[at] = match reader {
                 Reader::Absent => Some(new_null_array(data_type, docs.len())),
                 Reader::Doc => Some(build::cast(&doc_numbers(docs, base), data_type)?),
-                Reader::Store | Reader::Column => None,
+                Reader::Store | Reader::Column | Reader::Source => None,
                 Reader::Fast(fast) => match fast.read(docs)? {
                     Ok(array) => Some(array),
                     Err(fast::Overlong) => {
@@ -136,11 +145,39 @@ impl SegmentColumns {
                 },
             };
         }
+        self.read_outside(docs, base, &mut arrays)?;
         self.read_stored(docs, &mut arrays)?;
         arrays
             .into_iter()
             .map(|array| array.ok_or_else(|| EngineError::internal("a column was not read")))
             .collect()
+    }
+
+    fn read_outside(
+        &mut self,
+        docs: &Docs<'_>,
+        base: u32,
+        arrays: &mut [Option<ArrayRef>],
+    ) -> Result<()> {
+        let wanted: Vec<usize> =
+            (0..arrays.len()).filter(|&at| matches!(self.readers[at], Reader::Source)).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let rows = match &mut self.outside {
+            Some(rows) => rows,
+            none => {
+                let source = self.split.source.as_ref();
+                let (source, runs) =
+                    source.ok_or_else(|| EngineError::internal("a split without its source"))?;
+                let schema = Arc::new(self.schema.project(&wanted)?);
+                none.insert(SourceRows::new(source.clone(), runs.clone(), schema))
+            }
+        };
+        for (at, array) in wanted.into_iter().zip(rows.read(docs, base)?) {
+            arrays[at] = Some(array);
+        }
+        Ok(())
     }
 
     fn read_stored(&mut self, docs: &Docs<'_>, arrays: &mut [Option<ArrayRef>]) -> Result<()> {
@@ -179,12 +216,16 @@ fn choose(column: &Column) -> Reader {
         && !column.is_json()
         && column.encoding != Encoding::Text
         && column.overlong != Some(true)
+        && !column.inexact
         && column.source.is_none();
     if exact {
         return Reader::Column;
     }
     if column.stored {
         return Reader::Store;
+    }
+    if column.outside {
+        return Reader::Source;
     }
     // a column that was written to be searched only reads as null
     Reader::Absent
@@ -200,7 +241,11 @@ fn prefer_store(
     hits: usize,
 ) -> Result<()> {
     let docs = segment.reader.max_doc() as usize;
-    if hits >= docs / 4 || !readers.iter().any(|reader| matches!(reader, Reader::Column)) {
+    let stored = |field: &Arc<Field>| split.layout.get(field.name()).is_some_and(|c| c.stored);
+    if hits >= docs / 4
+        || !schema.fields().iter().any(stored)
+        || !readers.iter().any(|reader| matches!(reader, Reader::Column))
+    {
         return Ok(());
     }
     let stored_anyway = readers.iter().any(|reader| matches!(reader, Reader::Store));
@@ -250,7 +295,11 @@ fn open_columns(
     for few in wanted.chunks(8) {
         let opened: Vec<Result<Reader>> = std::thread::scope(|scope| {
             let open = &open;
-            let threads: Vec<_> = few.iter().map(|&at| scope.spawn(move || open(at))).collect();
+            let begin = |&at: &usize| {
+                let cancel = Cancel::current();
+                scope.spawn(move || Cancel::during(cancel, || open(at)))
+            };
+            let threads: Vec<_> = few.iter().map(begin).collect();
             let panicked = || Err(EngineError::corrupt("", "a column does not open"));
             threads.into_iter().map(|t| t.join().unwrap_or_else(|_| panicked())).collect()
         });

@@ -1,4 +1,4 @@
-//! Numbers, dates and times that stand in text.
+//! Numbers, dates and timestamps parsed from text.
 
 use arrow::datatypes::DataType;
 use tantivy::time::{Date, Month, PrimitiveDateTime, Time};
@@ -93,7 +93,7 @@ fn zone_seconds(zone: &str) -> Option<i64> {
     Some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// The unscaled number of a decimal text at a scale; `None` if it is no number or loses digits.
+/// The unscaled value of a decimal string at a scale; `None` if it is not a number or loses digits.
 pub fn decimal(text: &str, scale: i8) -> Option<i128> {
     let (digits, written) = unscaled(text)?;
     rescale(digits, written, scale)

@@ -90,7 +90,7 @@ impl Checks {
     pub fn from_sidecar(sidecar: &Sidecar, length: impl Fn(&str) -> Option<u64>) -> Checks {
         let mut files = HashMap::with_capacity(sidecar.checksums.len());
         for (name, &sum) in &sidecar.checksums {
-            // a file that is not there is missed by whoever opens it
+            // opening a missing file reports the error
             let Some(length) = length(name) else { continue };
             let checks = match sidecar.blocks.get(name) {
                 Some(sums) => FileChecks::new(BLOCK_BYTES as u64, length, sums.clone()),

@@ -152,7 +152,7 @@ impl BundleDirectory {
         Ok(())
     }
 
-    /// The sidecar has the checksums of all others; its own stands in a file beside it.
+    /// The sidecar has the checksums of all other files; its own is in a separate file.
     fn compare_sidecar(&self) -> Result<()> {
         let (Some(sum), Some(sidecar)) = (self.file(SIDECAR_SUM_FILE)?, self.file(SIDECAR_FILE)?)
         else {

@@ -356,3 +356,40 @@ pub fn vector_type() -> DataType {
     members.extend(VECTOR_NUMBERS.map(|name| Field::new(name, DataType::Int64, true)));
     DataType::Struct(members.into())
 }
+
+/// Runs of a companion's splits: which rows of which source files are their documents.
+#[derive(Default)]
+pub struct Runs {
+    ends: Ends,
+    pub numbers: [Longs; 5],
+    pub stamps: Texts,
+    validity: Validity,
+}
+
+pub const RUN_NUMBERS: [&str; 5] = ["file", "row", "rows", "fileRows", "size"];
+pub const RUN_STAMP: &str = "stamp";
+
+impl Runs {
+    pub fn close(&mut self, valid: bool) -> Result<()> {
+        put(&mut self.ends.0, offset(self.numbers[0].validity.length)?)?;
+        self.validity.push(valid)
+    }
+
+    pub fn finish(self) -> Result<ArrayRef> {
+        let DataType::List(item) = runs_type() else { unreachable!("a list") };
+        let DataType::Struct(fields) = item.data_type() else { unreachable!("a struct") };
+        let mut columns: Vec<ArrayRef> = self.numbers.into_iter().map(Longs::finish).collect();
+        columns.push(Arc::new(self.stamps.finish()?));
+        let items = StructArray::try_new(fields.clone(), columns, None).map_err(invalid)?;
+        let nulls = self.validity.finish();
+        let array = ListArray::try_new(item.clone(), self.ends.finish(), Arc::new(items), nulls);
+        Ok(Arc::new(array.map_err(invalid)?))
+    }
+}
+
+pub fn runs_type() -> DataType {
+    let mut members: Vec<Field> =
+        RUN_NUMBERS.iter().map(|name| Field::new(*name, DataType::Int64, true)).collect();
+    members.push(Field::new(RUN_STAMP, DataType::Utf8, true));
+    DataType::List(Arc::new(Field::new("item", DataType::Struct(members.into()), true)))
+}

@@ -1,49 +1,23 @@
-//! Manifests to Arrow: one pass over the bytes, fields found by name, whoever wrote them.
+//! Manifests to Arrow in one pass over the bytes, with fields of any writer matched by name.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::error::{EngineError, Result};
+use crate::manifest::column::{Column, HIVE_NULL, is_inside};
 use crate::manifest::columns::{
-    Flags, Lists, Longs, Maps, Texts, VECTOR_NUMBERS, Vectors, check_memory,
+    Lists, Maps, RUN_NUMBERS, RUN_STAMP, Runs, VECTOR_NUMBERS, Vectors, check_memory,
 };
 use crate::manifest::container::Container;
 use crate::manifest::cursor::Cursor;
-use crate::manifest::entry::{COLUMNS, EXTRA, Kind};
+use crate::manifest::entry::{COLUMNS, EXTRA};
 use crate::manifest::schema::{self, Node};
 
 const MOST_RESERVED: usize = 1 << 20;
-const HIVE_NULL: &[u8] = b"__HIVE_DEFAULT_PARTITION__";
-
-enum Column {
-    Text(Texts),
-    Path(Texts),
-    Map(Maps),
-    Partition(Maps),
-    Long(Longs),
-    Int(Longs),
-    Flag(Flags),
-    List(Lists),
-    Vector(Vectors),
-}
 
 impl Column {
-    fn new(name: &str, kind: Kind) -> Self {
-        match kind {
-            Kind::Text if name == "path" => Self::Path(Texts::default()),
-            Kind::Text => Self::Text(Texts::default()),
-            Kind::Map if name == "partitionValues" => Self::Partition(Maps::default()),
-            Kind::Map => Self::Map(Maps::default()),
-            Kind::Long => Self::Long(Longs::default()),
-            Kind::Int => Self::Int(Longs::default()),
-            Kind::Flag => Self::Flag(Flags::default()),
-            Kind::List => Self::List(Lists::default()),
-            Kind::Vector => Self::Vector(Vectors::default()),
-        }
-    }
-
     /// Whether a value of this schema can go into this column.
     fn accepts(&self, node: &Node) -> bool {
         match (self, node) {
@@ -58,6 +32,7 @@ impl Column {
             (Self::Vector(_), Node::Record(fields)) => {
                 fields.iter().any(|(name, node)| name == "file" && *node == Node::Text)
             }
+            (Self::Runs(_), Node::Array(item)) => matches!(item.as_ref(), Node::Record(_)),
             _ => false,
         }
     }
@@ -86,52 +61,8 @@ impl Column {
             (Self::Flag(flags), _) => flags.push(Some(cursor.boolean()?)),
             (Self::List(lists), Node::Array(item)) => push_list(lists, item, cursor),
             (Self::Vector(vectors), Node::Record(fields)) => push_vector(vectors, fields, cursor),
+            (Self::Runs(runs), Node::Array(item)) => push_runs(runs, item, cursor),
             _ => Err(EngineError::internal("a manifest column got a value it does not accept")),
-        }
-    }
-
-    fn push_absent(&mut self) -> Result<()> {
-        match self {
-            Self::Path(_) => Err(EngineError::corrupt("", "an entry has no path")),
-            Self::Text(texts) => texts.push(None),
-            Self::Map(maps) => maps.close(false),
-            // no values means: null in every partition column
-            Self::Partition(maps) => maps.close(true),
-            Self::List(lists) => lists.close(false),
-            Self::Long(longs) | Self::Int(longs) => longs.push(None),
-            Self::Flag(flags) => flags.push(None),
-            Self::Vector(vectors) => vectors.push_null(),
-        }
-    }
-
-    /// A value where the writer had no such field and the table needs one.
-    fn push_default(&mut self) -> Result<()> {
-        match self {
-            Self::Long(longs) | Self::Int(longs) => longs.push(Some(0)),
-            Self::Flag(flags) => flags.push(Some(false)),
-            other => other.push_absent(),
-        }
-    }
-
-    /// Makes room for so many times what is there.
-    fn reserve(&mut self, more: f64) -> Result<()> {
-        match self {
-            Self::Text(texts) | Self::Path(texts) => texts.reserve(more),
-            Self::Map(maps) | Self::Partition(maps) => maps.reserve(more),
-            Self::Long(longs) | Self::Int(longs) => longs.reserve(more),
-            Self::Flag(_) | Self::List(_) | Self::Vector(_) => Ok(()),
-        }
-    }
-
-    fn finish(self) -> Result<ArrayRef> {
-        match self {
-            Self::Text(texts) | Self::Path(texts) => Ok(Arc::new(texts.finish()?)),
-            Self::Map(maps) | Self::Partition(maps) => maps.finish(),
-            Self::Long(longs) => Ok(longs.finish()),
-            Self::Int(longs) => longs.finish_narrow(),
-            Self::Flag(flags) => Ok(flags.finish()),
-            Self::List(lists) => lists.finish(),
-            Self::Vector(vectors) => vectors.finish(),
         }
     }
 }
@@ -224,16 +155,47 @@ fn push_vector(
     vectors.close()
 }
 
+fn push_runs(runs: &mut Runs, node: &Node, cursor: &mut Cursor<'_>) -> Result<()> {
+    let Node::Record(fields) = node else {
+        return Err(EngineError::internal("runs that are no records"));
+    };
+    loop {
+        let count = cursor.block(node.least_bytes())?;
+        if count == 0 {
+            return runs.close(true);
+        }
+        for _ in 0..count {
+            push_run(runs, fields, cursor)?;
+        }
+    }
+}
+
+fn push_run(runs: &mut Runs, fields: &[(String, Node)], cursor: &mut Cursor<'_>) -> Result<()> {
+    let (mut numbers, mut stamp) = ([None; 5], None);
+    for (name, node) in fields {
+        let number = RUN_NUMBERS.iter().position(|n| n == name);
+        match (number, node) {
+            (Some(at), Node::Int | Node::Long) => numbers[at] = Some(cursor.long()?),
+            _ if name == RUN_STAMP && is_text(node) => stamp = item(node, cursor)?,
+            _ => node.skip(cursor)?,
+        }
+    }
+    for (column, number) in runs.numbers.iter_mut().zip(numbers) {
+        if number.is_none_or(|n| n < 0) {
+            return Err(EngineError::corrupt("", "a companion's run is not complete"));
+        }
+        column.push(number)?;
+    }
+    runs.stamps.push(stamp)
+}
+
 /// A path in a log must not leave the table.
 fn check_path(path: &[u8]) -> Result<()> {
-    let bad = path.is_empty()
-        || path.iter().any(|b| *b < 0x20)
-        || path.split(|b| *b == b'/').any(|part| matches!(part, b"" | b"." | b".."));
-    if bad {
-        let path = String::from_utf8_lossy(path);
-        return Err(EngineError::corrupt("", format!("`{path}` is not a path inside a table")));
+    if is_inside(path) {
+        return Ok(());
     }
-    Ok(())
+    let path = String::from_utf8_lossy(path);
+    Err(EngineError::corrupt("", format!("`{path}` is not a path inside a table")))
 }
 
 /// The entries of a manifest as one batch with all columns, in the order of `COLUMNS`. Its state
@@ -309,7 +271,7 @@ fn push_with_others(
             Some(EXTRA) => {
                 if let Some(text) = item(node, cursor)? {
                     let held: serde_json::Map<_, _> = serde_json::from_slice(text)
-                        .map_err(|_| EngineError::corrupt("", "`extra` is no JSON object"))?;
+                        .map_err(|_| EngineError::corrupt("", "`extra` is not a JSON object"))?;
                     members.extend(held);
                 }
             }
@@ -328,7 +290,7 @@ fn push_with_others(
     let text = serde_json::Value::Object(members).to_string();
     match &mut columns[EXTRA] {
         Column::Text(texts) => texts.push(Some(text.as_bytes())),
-        _ => Err(EngineError::internal("`extra` is no text")),
+        _ => Err(EngineError::internal("`extra` is not a string")),
     }
 }
 

@@ -7,7 +7,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Int32Type, Int64Type};
 
 use crate::error::{EngineError, Result};
-use crate::manifest::columns::VECTOR_NUMBERS;
+use crate::manifest::columns::{RUN_NUMBERS, RUN_STAMP, VECTOR_NUMBERS};
 use crate::manifest::container::{Codec, pack};
 use crate::manifest::cursor::{put_bytes, put_long};
 use crate::manifest::entry::{COLUMNS, Kind, avro_schema, is_addition};
@@ -22,6 +22,7 @@ enum Source<'a> {
     Flag(&'a BooleanArray),
     List(&'a ListArray, &'a StringArray),
     Vector(&'a StructArray, &'a StringArray, [&'a Int64Array; 3]),
+    Runs(&'a ListArray, [&'a Int64Array; 5], &'a StringArray),
 }
 
 fn wrong(name: &str, array: &ArrayRef) -> EngineError {
@@ -56,6 +57,19 @@ impl<'a> Source<'a> {
                 }
                 Self::Vector(rows, file, [numbers[0], numbers[1], numbers[2]])
             }
+            Kind::Runs => {
+                let list = array.as_list_opt().ok_or_else(fail)?;
+                let items = list.values().as_struct_opt().ok_or_else(fail)?;
+                let column = |member: &str| items.column_by_name(member).ok_or_else(fail);
+                let mut numbers = Vec::with_capacity(RUN_NUMBERS.len());
+                for member in RUN_NUMBERS {
+                    let number = column(member)?.as_primitive_opt::<Int64Type>();
+                    numbers.push(number.ok_or_else(fail)?);
+                }
+                let stamps = column(RUN_STAMP)?.as_string_opt().ok_or_else(fail)?;
+                let numbers = numbers.try_into().map_err(|_| fail())?;
+                Self::Runs(list, numbers, stamps)
+            }
         })
     }
 
@@ -68,6 +82,7 @@ impl<'a> Source<'a> {
             Self::Flag(array) => array.is_null(row),
             Self::List(array, _) => array.is_null(row),
             Self::Vector(array, ..) => array.is_null(row),
+            Self::Runs(array, ..) => array.is_null(row),
         }
     }
 
@@ -98,6 +113,21 @@ impl<'a> Source<'a> {
             Self::Vector(_, file, numbers) => {
                 put_bytes(out, file.value(row).as_bytes());
                 numbers.iter().for_each(|number| put_long(out, number.value(row)));
+            }
+            Self::Runs(array, numbers, stamps) => {
+                let offsets = array.value_offsets();
+                let range = offsets[row] as usize..offsets[row + 1] as usize;
+                put_block(out, range.len());
+                for at in range.clone() {
+                    numbers.iter().for_each(|number| put_long(out, number.value(at)));
+                    if stamps.is_null(at) {
+                        out.push(0);
+                    } else {
+                        out.push(2);
+                        put_bytes(out, stamps.value(at).as_bytes());
+                    }
+                }
+                end_blocks(out, range.len());
             }
         }
     }

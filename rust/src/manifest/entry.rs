@@ -2,7 +2,7 @@
 
 use arrow::datatypes::DataType;
 
-use crate::manifest::columns::{list_type, map_type, vector_type};
+use crate::manifest::columns::{list_type, map_type, runs_type, vector_type};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -13,6 +13,7 @@ pub enum Kind {
     Flag,
     List,
     Vector,
+    Runs,
 }
 
 impl From<Kind> for DataType {
@@ -25,6 +26,7 @@ impl From<Kind> for DataType {
             Kind::Flag => Self::Boolean,
             Kind::List => list_type(),
             Kind::Vector => vector_type(),
+            Kind::Runs => runs_type(),
         }
     }
 }
@@ -41,13 +43,16 @@ impl Kind {
             Self::Vector => {
                 r#"{"type":"record","name":"DeletionVector","fields":[{"name":"file","type":"string"},{"name":"offset","type":"long"},{"name":"length","type":"long"},{"name":"cardinality","type":"long"}]}"#
             }
+            Self::Runs => {
+                r#"{"type":"array","items":{"type":"record","name":"CompanionRun","fields":[{"name":"file","type":"long"},{"name":"row","type":"long"},{"name":"rows","type":"long"},{"name":"fileRows","type":"long"},{"name":"size","type":"long"},{"name":"stamp","type":["null","string"],"default":null}]}}"#
+            }
         }
     }
 }
 
 /// Name, kind, whether every entry has a value, field id. The ids are those of existing tables; no
 /// reader looks at them.
-pub const COLUMNS: [(&str, Kind, bool, u32); 27] = [
+pub const COLUMNS: [(&str, Kind, bool, u32); 28] = [
     ("path", Kind::Text, true, 100),
     ("partitionValues", Kind::Map, true, 101),
     ("size", Kind::Long, true, 102),
@@ -73,6 +78,7 @@ pub const COLUMNS: [(&str, Kind, bool, u32); 27] = [
     ("companionSourceFiles", Kind::List, false, 150),
     ("companionDeltaVersion", Kind::Long, false, 151),
     ("companionFastFieldMode", Kind::Text, false, 152),
+    ("companionRuns", Kind::Runs, false, 153),
     ("deletionVector", Kind::Vector, false, 160),
     ("extra", Kind::Text, false, 161),
 ];
@@ -80,9 +86,9 @@ pub const COLUMNS: [(&str, Kind, bool, u32); 27] = [
 /// The position of the column that holds members of an entry that have no column, as JSON.
 pub const EXTRA: usize = COLUMNS.len() - 1;
 
-/// Columns of ours, written only where an entry has a value.
+/// Columns that only this implementation writes, and only if an entry has a value.
 pub fn is_addition(name: &str) -> bool {
-    matches!(name, "deletionVector" | "extra")
+    matches!(name, "companionRuns" | "deletionVector" | "extra")
 }
 
 /// The Avro schema of entries with these columns.

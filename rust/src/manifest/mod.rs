@@ -1,14 +1,18 @@
-//! Avro manifests of the log: entries as Arrow batches, states as JSON.
+//! Files of the log: entries of Avro manifests and lines of version files as Arrow batches, states as
+//! plain values.
 //!
 //! The records are decoded by hand, straight into Arrow buffers, so that one pass also checks what a
 //! log must not contain; docs/adr says why, and what it costs beside a general decoder.
 
+mod column;
 mod columns;
 mod container;
 mod cursor;
 mod decode;
 mod encode;
 mod entry;
+pub mod lines;
+mod members;
 mod schema;
 pub mod state;
 

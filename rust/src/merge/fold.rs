@@ -2,20 +2,25 @@
 
 use std::cmp::Ordering;
 
+use arrow::datatypes::DataType;
 use roaring::RoaringBitmap;
 use serde_json::Value;
 use tantivy::{Index, ReloadPolicy, SegmentReader};
 
 use crate::error::{EngineError, Result};
 use crate::merge::input::OpenInput;
-use crate::split::{Encoding, Layout, NullRows, Sidecar, SidecarColumn};
+use crate::source::Run;
+use crate::split::{Encoding, Layout, NullRows, Sidecar, SidecarColumn, SourceFiles, to_spark};
 
 /// Whether the columns of both inputs mean the same: their sidecars can be folded.
 pub fn have_one_meaning(left: &OpenInput, right: &OpenInput) -> bool {
     match (&left.sidecar, &right.sidecar) {
         (None, None) => true,
         (Some(left), Some(right)) => {
-            let meaning = |c| (family(c), c.name.as_str(), c.encoding, c.source.as_deref());
+            let meaning = |c: &SidecarColumn| {
+                let (name, source) = (c.name.clone(), c.source.clone());
+                (family(c).to_owned(), name, c.encoding, source, c.address.clone())
+            };
             left.columns.iter().map(meaning).eq(right.columns.iter().map(meaning))
         }
         _ => false,
@@ -24,19 +29,21 @@ pub fn have_one_meaning(left: &OpenInput, right: &OpenInput) -> bool {
 
 /// The type of a column, as far as its numbers on disk depend on it: a decimal that was widened has
 /// another scale, an integer is the same number.
-fn family(column: &SidecarColumn) -> &str {
-    match column.data_type.as_str() {
-        "Int8" | "Int16" | "Int32" | "Int64" => "Int",
-        "Float32" | "Float64" => "Float",
-        other => other,
+fn family(column: &SidecarColumn) -> Value {
+    match column.arrow_type() {
+        Some(kind) if kind.is_signed_integer() => to_spark(&DataType::Int64),
+        Some(kind) if kind.is_floating() => to_spark(&DataType::Float64),
+        // an older sidecar spells the same type differently
+        Some(kind) => to_spark(&kind),
+        None => column.data_type.clone(),
     }
 }
 
 /// The widest type of one family.
-fn widest(parts: &[Part<'_>]) -> String {
-    let bits = |name: &str| name.trim_start_matches(char::is_alphabetic).parse().unwrap_or(0u32);
-    let types = parts.iter().map(|part| part.column.data_type.as_str());
-    types.max_by_key(|name| bits(name)).unwrap_or_default().to_owned()
+fn widest(parts: &[Part<'_>]) -> Value {
+    let types = parts.iter().filter_map(|part| part.column.arrow_type());
+    let widest = types.max_by_key(|kind| kind.primitive_width().unwrap_or_default());
+    widest.map_or_else(|| parts[0].column.data_type.clone(), |kind| to_spark(&kind))
 }
 
 /// The sidecar and the null rows of the merged index; none when the inputs have none.
@@ -62,9 +69,47 @@ pub fn fold(open: &[OpenInput], merged: &Index) -> Result<(Option<Sidecar>, Null
             fold_column(&parts, &segment, &nulls, any_deleted)
         })
         .collect::<Result<Vec<_>>>()?;
-    let lean = sidecars.iter().any(|sidecar| sidecar.layout == Layout::Lean);
-    let layout = if lean { Layout::Lean } else { Layout::Compatible };
-    Ok((Some(Sidecar::new(layout, u64::from(segment.max_doc()), columns)), nulls))
+    let any = |layout| sidecars.iter().any(|sidecar| sidecar.layout == layout);
+    let layout = [Layout::Companion, Layout::Lean].into_iter().find(|layout| any(*layout));
+    let layout = layout.unwrap_or_default();
+    let mut sidecar = Sidecar::new(layout, u64::from(segment.max_doc()), columns);
+    sidecar.source = runs(open)?.map(|runs| SourceFiles { runs });
+    Ok((Some(sidecar), nulls))
+}
+
+/// The rows of the source that stay, when companions are merged.
+pub fn runs(open: &[OpenInput]) -> Result<Option<Vec<Run>>> {
+    let files = |input: &OpenInput| Some(input.sidecar.as_ref()?.source.as_ref()?.runs.clone());
+    if open.iter().all(|input| files(input).is_none()) {
+        return Ok(None);
+    }
+    let mut all: Vec<Run> = Vec::new();
+    for input in open {
+        let runs = files(input)
+            .ok_or_else(|| EngineError::internal("a companion merges only with companions"))?;
+        let mut first = 0u32;
+        for run in runs {
+            let end = first + run.rows as u32;
+            let gone = input.deleted.range_cardinality(first..end);
+            first = end;
+            if gone == run.rows {
+                continue;
+            }
+            if gone > 0 {
+                return Err(EngineError::internal("only whole runs leave a companion"));
+            }
+            match all.last_mut() {
+                Some(last) if continues(last, &run) => last.rows += run.rows,
+                _ => all.push(run),
+            }
+        }
+    }
+    Ok(Some(all))
+}
+
+/// Whether a run begins where another one of the same file ends.
+fn continues(last: &Run, next: &Run) -> bool {
+    last.file() == next.file() && last.footer == next.footer && last.row + last.rows == next.row
 }
 
 /// A column of one input.
@@ -103,8 +148,9 @@ fn fold_column(
     let max =
         fold_bound(encoding, bounded().map(|part| part.column.max.as_ref()), Ordering::Greater);
     let overlong = parts.iter().any(|part| part.column.overlong);
+    let inexact = parts.iter().any(|part| part.column.inexact);
     let data_type = widest(parts);
-    Ok(SidecarColumn { overlong, nulls: count, min, max, data_type, ..first.clone() })
+    Ok(SidecarColumn { overlong, inexact, nulls: count, min, max, data_type, ..first.clone() })
 }
 
 fn is_fast(segment: &SegmentReader, name: &str) -> Result<bool> {

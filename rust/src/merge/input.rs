@@ -7,8 +7,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use ownedbytes::OwnedBytes;
 use roaring::RoaringBitmap;
 use tantivy::Index;
@@ -18,7 +16,8 @@ use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use crate::directory::BundleDirectory;
 use crate::error::{At, EngineError, Result};
 use crate::merge::MergeInput;
-use crate::split::{NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_VERSION, Sidecar};
+use crate::open::read_sidecar;
+use crate::split::{NULLS_FILE, NullRows, Sidecar};
 use crate::store::{BytesSource, RangeSource, Store};
 use crate::write::Scratch;
 
@@ -53,17 +52,7 @@ impl OpenInput {
 
     fn read(input: &MergeInput, source: Arc<dyn RangeSource>) -> Result<Self> {
         let directory = BundleDirectory::open(source, input.footer.map(|(start, _)| start))?;
-        let sidecar: Option<Sidecar> = match directory.file(SIDECAR_FILE)? {
-            Some(bytes) => Some(
-                serde_json::from_slice(&bytes)
-                    .map_err(|e| EngineError::corrupt("", format!("its sidecar: {e}")))?,
-            ),
-            None => None,
-        };
-        if let Some(newer) = sidecar.as_ref().filter(|sidecar| sidecar.version > SIDECAR_VERSION) {
-            let detail = format!("it was written in version {} of the format", newer.version);
-            return Err(EngineError::corrupt("", detail));
-        }
+        let sidecar = read_sidecar(&directory)?;
         let nulls = match directory.file(NULLS_FILE)? {
             Some(bytes) => NullRows::parse(&bytes)?,
             None => NullRows::default(),
@@ -95,10 +84,9 @@ impl OpenInput {
     }
 }
 
-fn deleted_rows(base64: Option<&str>, rows: u32) -> Result<RoaringBitmap> {
-    let Some(text) = base64 else { return Ok(RoaringBitmap::new()) };
-    let bytes = BASE64.decode(text).map_err(EngineError::internal)?;
-    let deleted = RoaringBitmap::deserialize_from(bytes.as_slice())
+fn deleted_rows(bitmap: Option<&[u8]>, rows: u32) -> Result<RoaringBitmap> {
+    let Some(bytes) = bitmap else { return Ok(RoaringBitmap::new()) };
+    let deleted = RoaringBitmap::deserialize_from(bytes)
         .map_err(|e| EngineError::corrupt("", format!("its deletion vector: {e}")))?;
     if deleted.max().is_some_and(|last| last >= rows) {
         return Err(EngineError::corrupt("", "its deletion vector names rows it does not have"));

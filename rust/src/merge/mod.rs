@@ -6,48 +6,50 @@ mod rewrite;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
 use tantivy::indexer::merge_filtered_segments;
 use tantivy::{Index, IndexSettings};
 
 use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
 use crate::merge::input::OpenInput;
+use crate::source::Source;
 use crate::store::Store;
-use crate::write::{Finished, Scratch, SplitInfo, WriteOptions};
+use crate::write::{Finished, Scratch, SplitInfo, WriteOptions, forget_documents};
 
 pub use rewrite::Target;
 
-/// A split to merge; `deleted` is a base64 roaring bitmap of the rows to leave out.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A split to merge; `deleted` is a portable roaring bitmap of the rows to leave out.
+#[derive(Debug, Clone)]
 pub struct MergeInput {
     pub path: String,
     pub footer: Option<(u64, u64)>,
-    pub deleted: Option<String>,
+    pub deleted: Option<Vec<u8>>,
 }
 
 /// The merged split, and the inputs that could not be read.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Merged {
-    #[serde(flatten)]
     pub split: SplitInfo,
     pub skipped: Vec<Skipped>,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Skipped {
     pub path: String,
     pub reason: String,
 }
 
 /// Merges splits of one store into a new one of it, in the order given. Segments that are indexed alike are
-/// merged as they are; if they are not, the rows are written again as `target` says.
+/// merged as they are; if they are not, the rows are written again as `target` says. Of companions, whole
+/// runs may be left out, and rows that are written again come from `source`.
 pub fn merge(
     inputs: &[MergeInput],
     store: &Store,
     output: &str,
     target: Option<&Target>,
+    source: Option<&Arc<Source>>,
     options: &WriteOptions,
     cancel: &Cancel,
 ) -> Result<Merged> {
@@ -56,7 +58,8 @@ pub fn merge(
     let split = match (unlike(&open), target) {
         (None, _) => merge_alike(open, options, cancel)?.send(store, output, cancel)?,
         (Some(_), Some(target)) => {
-            rewrite::rewrite(open, target, options, cancel)?.finish(store, output)?
+            let runs = fold::runs(&open)?;
+            rewrite::rewrite(open, target, source, options, cancel)?.finish(store, output, runs)?
         }
         (Some((left, right)), None) => {
             let detail = format!("`{left}` and `{right}` are indexed differently");
@@ -70,10 +73,11 @@ fn merge_alike(open: Vec<OpenInput>, options: &WriteOptions, cancel: &Cancel) ->
     let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
     let index = merge_segments(&open, &scratch)?;
     let (sidecar, nulls) = fold::fold(&open, &index)?;
+    forget_documents(&index, &scratch)?;
     Ok(Finished { index, scratch, sidecar, nulls })
 }
 
-/// Opens every input; damage to one of them is no reason to give up on the others.
+/// Opens every input; a corrupt input does not prevent merging the others.
 fn open_all(
     inputs: &[MergeInput],
     store: &Store,

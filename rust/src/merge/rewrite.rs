@@ -11,6 +11,7 @@ use crate::merge::input::OpenInput;
 use crate::open::Split;
 use crate::query::Node;
 use crate::search::{Options, search};
+use crate::source::Source;
 use crate::split::Encoding;
 use crate::texts::inward_schema;
 use crate::write::{Facts, FieldSpec, SplitWriter, WriteOptions};
@@ -25,6 +26,7 @@ pub struct Target {
 pub fn rewrite(
     open: Vec<OpenInput>,
     target: &Target,
+    source: Option<&Arc<Source>>,
     options: &WriteOptions,
     cancel: &Cancel,
 ) -> Result<SplitWriter> {
@@ -35,7 +37,7 @@ pub fn rewrite(
     }
     for input in open {
         let path = input.path.clone();
-        copy_rows(input, target, &mut writer, cancel).at(&path)?;
+        copy_rows(input, target, source, &mut writer, cancel).at(&path)?;
     }
     Ok(writer)
 }
@@ -43,6 +45,7 @@ pub fn rewrite(
 fn copy_rows(
     input: OpenInput,
     target: &Target,
+    source: Option<&Arc<Source>>,
     writer: &mut SplitWriter,
     cancel: &Cancel,
 ) -> Result<()> {
@@ -53,6 +56,7 @@ fn copy_rows(
         &input.path,
         Some(&deleted),
         Some(target.schema.as_ref()),
+        source.cloned(),
     )?;
     let schema = inward_schema(&target.schema);
     let rows = search(&Arc::new(split), &Node::All, schema, &Options::default())?;

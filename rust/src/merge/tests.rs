@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use roaring::RoaringBitmap;
 use tantivy::Index;
 
@@ -26,14 +24,14 @@ fn write(store: &Store, path: &str, range: std::ops::Range<i64>) -> Result<()> {
     let batch = rows(range);
     let mut writer = SplitWriter::new(batch.schema(), vec![spec], WriteOptions::default())?;
     writer.write(&batch)?;
-    writer.finish(store, path).map(|_| ())
+    writer.finish(store, path, None).map(|_| ())
 }
 
 fn input(path: &str, deleted: &[u32]) -> MergeInput {
     let bitmap: RoaringBitmap = deleted.iter().copied().collect();
     let mut bytes = Vec::new();
     bitmap.serialize_into(&mut bytes).expect("memory");
-    let deleted = (!deleted.is_empty()).then(|| BASE64.encode(bytes));
+    let deleted = (!deleted.is_empty()).then_some(bytes);
     MergeInput { path: path.into(), footer: None, deleted }
 }
 
@@ -55,7 +53,7 @@ fn open(store: &Store, path: &str) -> Result<Opened> {
 }
 
 fn merge_all(store: &Store, inputs: &[MergeInput]) -> Result<Merged> {
-    merge(inputs, store, "merged.split", None, &WriteOptions::default(), &Cancel::default())
+    merge(inputs, store, "merged.split", None, None, &WriteOptions::default(), &Cancel::default())
 }
 
 #[test]
@@ -101,7 +99,8 @@ fn an_asked_stop_ends_a_merge() -> Result<()> {
     write(&store, "a", 0..10)?;
     let cancel = Cancel::default();
     cancel.ask();
-    let stopped = merge(&[input("a", &[])], &store, "x", None, &WriteOptions::default(), &cancel);
+    let stopped =
+        merge(&[input("a", &[])], &store, "x", None, None, &WriteOptions::default(), &cancel);
     assert!(matches!(stopped, Err(EngineError::Interrupted)), "{stopped:?}");
     Ok(())
 }
@@ -123,12 +122,12 @@ fn splits_of_different_layouts_are_written_again() -> Result<()> {
     let batch = rows(10..20);
     let mut writer = SplitWriter::new(batch.schema(), vec![], lean)?;
     writer.write(&batch)?;
-    writer.finish(&store, "b")?;
+    writer.finish(&store, "b", None)?;
     let inputs = [input("a", &[0, 1]), input("b", &[9])];
     assert!(matches!(merge_all(&store, &inputs), Err(EngineError::Internal { .. })));
     let target = Target { schema: batch.schema(), fields: vec![] };
     let (options, cancel) = (WriteOptions::default(), Cancel::default());
-    let merged = merge(&inputs, &store, "merged.split", Some(&target), &options, &cancel)?;
+    let merged = merge(&inputs, &store, "merged.split", Some(&target), None, &options, &cancel)?;
     assert_eq!(merged.split.num_records, 17);
     let opened = open(&store, "merged.split")?;
     let ids: Vec<Option<i64>> = (2..19).map(|i| (i % 5 != 0).then_some(i)).collect();

@@ -1,12 +1,12 @@
-//! What each column of a split is and how its values are encoded, whoever wrote it.
+//! The type and encoding of each column of a split, for splits of any writer.
 
 use std::collections::HashMap;
-use std::str::FromStr;
 
 use arrow::datatypes::{DataType, Schema as ArrowSchema, TimeUnit};
 use tantivy::schema::{Field, FieldEntry, FieldType, IndexRecordOption, Schema};
 
-use crate::split::{Encoding, Sidecar, SidecarColumn};
+use crate::source::Address;
+use crate::split::{self, Encoding, Sidecar, SidecarColumn};
 use crate::texts::{TEXT, inward_type};
 use crate::tokenizer::is_raw;
 
@@ -17,6 +17,8 @@ pub struct Column {
     pub field: Field,
     /// The name of the field that holds the values: the column's own, or that of its exact strings.
     pub field_name: String,
+    /// The name the column had when the split was written.
+    pub written_name: String,
     pub encoding: Encoding,
     /// The type the table gives the column; literals in queries are of this type.
     pub data_type: DataType,
@@ -37,6 +39,10 @@ pub struct Column {
     pub nulls: Option<u64>,
     /// A stored field with the exact string, where rendering or decoding would change it.
     pub source: Option<Field>,
+    /// Some value reads otherwise from its field than it was written.
+    pub inexact: bool,
+    /// Values are in the files of the source.
+    pub outside: bool,
 }
 
 impl Column {
@@ -46,6 +52,7 @@ impl Column {
             name: name.to_owned(),
             field: Field::from_field_id(u32::MAX),
             field_name: name.to_owned(),
+            written_name: name.to_owned(),
             encoding,
             data_type,
             written: None,
@@ -59,6 +66,23 @@ impl Column {
             overlong: Some(false),
             nulls: None,
             source: None,
+            inexact: false,
+            outside: false,
+        }
+    }
+
+    /// A column that no field of the split is of: its values are in the files of the source.
+    fn outside(name: &str, data_type: &DataType) -> Column {
+        let data_type = inward_type(data_type);
+        let scale = match data_type {
+            DataType::Decimal128(_, scale) => scale,
+            _ => 0,
+        };
+        let encoding = outside_encoding(&data_type);
+        Column {
+            outside: true,
+            overlong: None,
+            ..Column::computed(name, data_type, encoding, scale)
         }
     }
 
@@ -90,29 +114,48 @@ pub struct Layout {
 }
 
 impl Layout {
-    pub fn new(schema: &Schema, sidecar: Option<&Sidecar>, table: Option<&ArrowSchema>) -> Layout {
+    /// `addresses` are those of a companion's columns in its source.
+    pub fn new(
+        schema: &Schema,
+        sidecar: Option<&Sidecar>,
+        table: Option<&ArrowSchema>,
+        addresses: Option<&[Address]>,
+    ) -> Layout {
         let mut layout = Layout::default();
         for (field, entry) in schema.fields() {
             let note = sidecar.and_then(|s| s.column(entry.name()));
             if sidecar.is_some() && note.is_none() {
                 continue;
             }
-            let declared = table.and_then(|t| t.field_with_name(entry.name()).ok());
+            let renamed = note.zip(addresses).map(|(note, addresses)| name_now(note, addresses));
+            let name = match &renamed {
+                Some(Some(name)) => name.as_str(),
+                // the source has dropped the column
+                Some(None) => continue,
+                None => entry.name(),
+            };
+            let declared = table.and_then(|t| t.field_with_name(name).ok());
             let declared = declared.map(|f| f.data_type());
             let source = note.and_then(|n| n.source.as_deref());
             let source = source.and_then(|name| schema.get_field(name).ok());
             let column = match (source, note) {
                 // every value lies in the exact field; the column's own is for other readers
                 (Some(exact), Some(note)) if note.encoding == Encoding::StringBytes => {
-                    let mut column =
-                        describe(exact, schema.get_field_entry(exact), Some(note), declared);
-                    column.name = entry.name().to_owned();
-                    column
+                    describe(exact, schema.get_field_entry(exact), Some(note), declared)
                 }
                 _ => Column { source, ..describe(field, entry, note, declared) },
             };
+            let (name, written_name) = (name.to_owned(), entry.name().to_owned());
+            let outside = sidecar.is_some_and(|s| s.layout == split::Layout::Companion);
+            let column = Column { name, written_name, outside, ..column };
             layout.by_name.insert(column.name.clone(), layout.columns.len());
             layout.columns.push(column);
+        }
+        for field in table.filter(|_| addresses.is_some()).iter().flat_map(|t| t.fields()) {
+            if layout.get(field.name()).is_none() {
+                layout.by_name.insert(field.name().clone(), layout.columns.len());
+                layout.columns.push(Column::outside(field.name(), field.data_type()));
+            }
         }
         layout
     }
@@ -162,7 +205,7 @@ fn describe(
     declared: Option<&DataType>,
 ) -> Column {
     let kind = entry.field_type();
-    let written = note.and_then(|n| DataType::from_str(&n.data_type).ok());
+    let written = note.and_then(SidecarColumn::arrow_type);
     let (written, declared) = (written.map(|t| inward_type(&t)), declared.map(inward_type));
     let declared = declared.as_ref();
     let encoding = note.map_or_else(|| guess_encoding(kind, declared), |n| n.encoding);
@@ -179,6 +222,7 @@ fn describe(
         name: entry.name().to_owned(),
         field,
         field_name: entry.name().to_owned(),
+        written_name: entry.name().to_owned(),
         encoding,
         number_as_text: note.is_none() && encoding == Encoding::String && !is_text(&data_type),
         data_type,
@@ -192,6 +236,43 @@ fn describe(
         overlong: note.map(|n| n.overlong),
         nulls: note.map(|n| n.nulls),
         source: None,
+        inexact: note.is_some_and(|n| n.inexact),
+        outside: false,
+    }
+}
+
+/// The name that the source's column has now; none if it has been dropped there.
+fn name_now(note: &SidecarColumn, addresses: &[Address]) -> Option<String> {
+    if addresses.is_empty() {
+        return Some(note.name.clone());
+    }
+    let same = |address: &&Address| {
+        let identity = address.identity();
+        if identity.is_empty() && note.address.is_empty() {
+            return address.name == note.name;
+        }
+        identity.matches(&note.address)
+    };
+    addresses.iter().find(same).map(|address| address.name.clone())
+}
+
+/// How values of a type would be encoded: which tests can be asked of them follows from it.
+fn outside_encoding(data_type: &DataType) -> Encoding {
+    use DataType as D;
+    match data_type {
+        D::Boolean => Encoding::Bool,
+        D::Float32 | D::Float64 => Encoding::F64,
+        D::Decimal128(..) => Encoding::DecimalBytes,
+        D::Binary => Encoding::Bytes,
+        D::Date32 => Encoding::DaysI64,
+        D::Timestamp(..) => Encoding::MicrosI64,
+        D::Duration(_) => Encoding::DurationI64,
+        D::Struct(_) => Encoding::Struct,
+        D::List(_) => Encoding::List,
+        D::Map(..) => Encoding::Map,
+        D::Null => Encoding::Null,
+        other if is_text(other) => Encoding::String,
+        _ => Encoding::I64,
     }
 }
 
@@ -252,24 +333,13 @@ fn natural_type(encoding: Encoding) -> DataType {
         E::DecimalBytes => DataType::Decimal128(38, 0),
         E::Bytes => DataType::Binary,
         E::Date | E::DaysI64 => DataType::Date32,
-        E::Timestamp | E::MicrosI64 => DataType::Timestamp(TimeUnit::Microsecond, None),
+        // other writers index timestamps, which have a time zone
+        E::Timestamp | E::MicrosI64 => {
+            DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+        }
         E::DurationI64 => DataType::Duration(TimeUnit::Microsecond),
         E::Null => DataType::Null,
         E::String | E::StringBytes | E::Text | E::Json | E::Ip => TEXT,
         E::Struct | E::List | E::Map => TEXT,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use arrow::datatypes::{Field as ArrowField, Fields};
-
-    #[test]
-    fn nested_types_are_read_back_from_their_names() {
-        let member = Fields::from(vec![ArrowField::new("a b", DataType::Date32, true)]);
-        let nested =
-            DataType::List(ArrowField::new("element", DataType::Struct(member), true).into());
-        assert_eq!(DataType::from_str(&nested.to_string()).ok(), Some(nested));
     }
 }

@@ -1,6 +1,7 @@
 //! An open split: its segments, its columns and which of its documents live.
 
 mod alive;
+mod counted;
 mod layout;
 
 use std::sync::{Arc, OnceLock};
@@ -8,15 +9,17 @@ use std::sync::{Arc, OnceLock};
 use arrow::datatypes::Schema as ArrowSchema;
 use tantivy::directory::FileSlice;
 use tantivy::schema::Schema;
-use tantivy::{Index, SegmentReader};
+use tantivy::{Index, ReloadPolicy, Searcher, SegmentReader};
 
 pub use alive::Deleted;
+pub use counted::Counted;
 pub use layout::{Column, Layout, is_text, split_path};
 
 use crate::columns::DocStore;
 use crate::directory::BundleDirectory;
 use crate::error::{At, EngineError, Result};
-use crate::split::{NULLS_FILE, NullRows, SIDECAR_FILE, Sidecar};
+use crate::source::{Runs, Source};
+use crate::split::{NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_VERSION, Sidecar};
 use crate::store::Store;
 use crate::tokenizer;
 
@@ -29,7 +32,11 @@ pub struct Split {
     pub segments: Vec<Segment>,
     pub layout: Layout,
     pub sidecar: Option<Sidecar>,
+    /// Of a companion: where its rows are.
+    pub source: Option<(Arc<Source>, Arc<Runs>)>,
+    pub counted: Counted,
     null_rows: OnceLock<Arc<NullRows>>,
+    searcher: OnceLock<Searcher>,
     total_docs: u64,
     deleted_docs: u64,
 }
@@ -65,13 +72,15 @@ impl Segment {
 
 impl Split {
     /// Opens a split. `footer` are the footer offsets of the log, `deleted` a roaring bitmap of deleted
-    /// documents, `table` the types the table declares (they decide where the split does not say them).
+    /// documents, `table` the types the table declares (they decide where the split does not say them),
+    /// `rows` the source of a companion's rows.
     pub fn open(
         store: &Store,
         path: &str,
         footer: Option<(u64, u64)>,
         deleted: Option<&[u8]>,
         table: Option<&ArrowSchema>,
+        rows: Option<Arc<Source>>,
     ) -> Result<Split> {
         let source = store.source(path, footer.map(|(_, end)| end))?;
         if let Some((_, end)) = footer
@@ -81,7 +90,7 @@ impl Split {
             return Err(EngineError::corrupt(path, detail));
         }
         let directory = BundleDirectory::open(source, footer.map(|(start, _)| start)).at(path)?;
-        Self::from_directory(directory, path, deleted, table).at(path)
+        Self::from_directory(directory, path, deleted, table, rows).at(path)
     }
 
     pub fn from_directory(
@@ -89,6 +98,7 @@ impl Split {
         path: &str,
         deleted: Option<&[u8]>,
         table: Option<&ArrowSchema>,
+        rows: Option<Arc<Source>>,
     ) -> Result<Split> {
         let sidecar = read_sidecar(&directory)?;
         directory.compare(sidecar.as_ref())?;
@@ -110,15 +120,26 @@ impl Split {
             segments.push(Segment { reader, base, alive, doc_store: OnceLock::new(), segment });
             base += max_doc;
         }
+        let files = sidecar.as_ref().and_then(|sidecar| sidecar.source.as_ref());
+        let source = match (files, rows) {
+            (Some(files), Some(rows)) => {
+                Some((rows, Arc::new(Runs::new(files.runs.clone(), total_docs)?)))
+            }
+            _ => None,
+        };
+        let addresses = source.as_ref().map(|(source, _)| source.lookup().columns.as_slice());
         Ok(Split {
             path: path.to_owned(),
-            layout: Layout::new(&schema, sidecar.as_ref(), table),
+            layout: Layout::new(&schema, sidecar.as_ref(), table, addresses),
+            source,
             directory,
             index,
             schema,
             segments,
             sidecar,
+            counted: Counted::default(),
             null_rows: OnceLock::new(),
+            searcher: OnceLock::new(),
             total_docs,
             deleted_docs: deleted.map_or(0, |d| d.count()),
         })
@@ -127,6 +148,11 @@ impl Split {
     /// Documents that are not deleted.
     pub fn num_docs(&self) -> u64 {
         self.total_docs - self.deleted_docs
+    }
+
+    /// Whether its rows are those of a source.
+    pub fn is_companion(&self) -> bool {
+        self.sidecar.as_ref().is_some_and(|sidecar| sidecar.source.is_some())
     }
 
     pub fn num_deleted(&self) -> u64 {
@@ -145,9 +171,14 @@ impl Split {
         Ok(self.null_rows.get_or_init(|| Arc::new(parsed)).clone())
     }
 
-    /// The segment a reader belongs to.
-    pub fn segment_of(&self, reader: &SegmentReader) -> Option<&Segment> {
-        self.segments.iter().find(|s| s.reader.segment_id() == reader.segment_id())
+    /// Tantivy's own view of the split, which scores need.
+    pub fn searcher(&self) -> Result<&Searcher> {
+        if let Some(open) = self.searcher.get() {
+            return Ok(open);
+        }
+        let reader = self.index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let searcher = reader.try_into()?.searcher();
+        Ok(self.searcher.get_or_init(|| searcher))
     }
 }
 
@@ -157,8 +188,10 @@ pub fn read_sidecar(directory: &BundleDirectory) -> Result<Option<Sidecar>> {
     };
     let sidecar: Sidecar = serde_json::from_slice(&bytes)
         .map_err(|e| EngineError::corrupt("", format!("{SIDECAR_FILE} does not parse: {e}")))?;
-    if sidecar.version != 1 {
-        let detail = format!("{SIDECAR_FILE} has version {}, 1 is known", sidecar.version);
+    if !(1..=SIDECAR_VERSION).contains(&sidecar.version) {
+        let found = sidecar.version;
+        let detail =
+            format!("{SIDECAR_FILE} has version {found}, this reads 1 to {SIDECAR_VERSION}");
         return Err(EngineError::corrupt("", detail));
     }
     Ok(Some(sidecar))

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::error::EngineError;
-use crate::python::errors::{run, to_python};
+use crate::python::errors::{run_waiting, to_python};
 use crate::texts::outward_batch;
 
 const SCHEMA: &CStr = c"arrow_schema";
@@ -86,6 +86,8 @@ pub fn import_stream(object: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchR
 pub struct ArrowStream {
     schema: SchemaRef,
     reader: Mutex<Option<Box<dyn RecordBatchReader + Send>>>,
+    /// Whether batches come from a store that is waited for.
+    remote: bool,
 }
 
 impl ArrowStream {
@@ -99,7 +101,12 @@ impl ArrowStream {
         let types = schema.clone();
         let batches = reader.map(move |batch| Ok(outward_batch(batch?, &types)?));
         let reader = RecordBatchIterator::new(batches, schema.clone());
-        Self { schema, reader: Mutex::new(Some(Box::new(reader))) }
+        Self { schema, reader: Mutex::new(Some(Box::new(reader))), remote: false }
+    }
+
+    /// The same, whose next batch may have to be waited for.
+    pub fn waiting(self, remote: bool) -> Self {
+        Self { remote, ..self }
     }
 }
 
@@ -130,7 +137,7 @@ impl ArrowStream {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
-        run(py, || {
+        run_waiting(py, self.remote, || {
             let mut reader =
                 self.reader.lock().map_err(|_| EngineError::internal("a reader panicked"))?;
             let next = reader.as_mut().and_then(Iterator::next).transpose()?;
@@ -145,6 +152,13 @@ pub struct ArrowBatch {
     batch: RecordBatch,
     /// What the batch is declared as: `Utf8` where it has bytes.
     schema: SchemaRef,
+}
+
+impl ArrowBatch {
+    pub fn new(batch: RecordBatch) -> Self {
+        let schema = batch.schema();
+        Self { batch, schema }
+    }
 }
 
 #[pymethods]

@@ -8,15 +8,16 @@ use crate::bench::{index_plainly, upstream_schema};
 use crate::python::arrow::{import_schema, import_stream};
 use crate::python::errors::{run, to_python};
 use crate::python::store::PyStore;
-use crate::write::{Role, SplitWriter, WriteOptions, parse_fields};
+use crate::python::value::from_python;
+use crate::write::{Role, SplitWriter, WriteOptions, field_specs};
 
 /// Indexes rows by a bare tantivy loop, with the schema of our writer or with upstream's; returns the
 /// bytes written.
 #[pyfunction]
 fn index_plain(
     rows: &Bound<'_, PyAny>,
-    fields: &str,
-    options: &str,
+    fields: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyAny>,
     upstream: bool,
 ) -> PyResult<u64> {
     let py = rows.py();
@@ -24,9 +25,10 @@ fn index_plain(
     let batches: Vec<RecordBatch> = import_stream(rows)?
         .collect::<Result<_, _>>()
         .map_err(|error| to_python(py, &error.into()))?;
+    let (fields, options) = (from_python(fields)?, from_python(options)?);
     run(py, || {
-        let fields = parse_fields(fields)?;
-        let options = WriteOptions::parse(options)?;
+        let fields = field_specs(fields)?;
+        let options = WriteOptions::from_value(options)?;
         let texts: Vec<String> =
             fields.iter().filter(|f| f.role == Role::Text).map(|f| f.name.clone()).collect();
         let schema = if upstream {
@@ -38,7 +40,7 @@ fn index_plain(
     })
 }
 
-/// Tantivy's own searcher over a split of ours.
+/// Tantivy's own searcher over one of our splits.
 #[pyclass(frozen, name = "PlainSearcher")]
 struct PyPlain(Plain);
 

@@ -1,16 +1,19 @@
 //! Python face of `cache` and `profile`: counts, and what can be forgotten.
 
+use std::collections::HashMap;
+
 use pyo3::prelude::*;
 
 use crate::cache;
 use crate::profile;
 use crate::python::errors::run;
+use crate::python::value::shown;
 
-/// Hits, misses and bytes of the caches of this process, as JSON.
+/// Hits, misses and bytes of the caches of this process.
 #[pyfunction]
 #[pyo3(signature = (reset=false))]
-fn cache_stats(py: Python<'_>, reset: bool) -> PyResult<String> {
-    run(py, || Ok(serde_json::to_string(&cache::stats(reset))?))
+fn cache_stats(py: Python<'_>, reset: bool) -> PyResult<Bound<'_, PyAny>> {
+    shown(py, &run(py, || Ok(cache::stats(reset)))?)
 }
 
 /// Waits until everything that is to be kept on disk is there.
@@ -32,10 +35,10 @@ fn clear_memory_cache(py: Python<'_>) -> PyResult<(u64, u64)> {
 #[pyfunction]
 fn disk_cache_usage(
     py: Python<'_>,
-    options: &str,
+    options: HashMap<String, String>,
 ) -> PyResult<Option<(String, u64, u64, u64, u64)>> {
     run(py, || {
-        Ok(cache::disk_usage(options)?.map(|(root, limit, usage)| {
+        Ok(cache::disk_usage(&options)?.map(|(root, limit, usage)| {
             let root = root.to_string_lossy().into_owned();
             (root, limit, usage.bytes, usage.pieces, usage.files)
         }))
@@ -44,8 +47,11 @@ fn disk_cache_usage(
 
 /// Deletes the disk cache that store options describe: bytes and pieces; nothing when it is off.
 #[pyfunction]
-fn clear_disk_cache(py: Python<'_>, options: &str) -> PyResult<Option<(u64, u64)>> {
-    run(py, || cache::clear_disk(options))
+fn clear_disk_cache(
+    py: Python<'_>,
+    options: HashMap<String, String>,
+) -> PyResult<Option<(u64, u64)>> {
+    run(py, || cache::clear_disk(&options))
 }
 
 /// Turns the profiler of this process on or off.
@@ -54,11 +60,11 @@ fn enable_profiler(on: bool) {
     profile::enable(on);
 }
 
-/// What each section of the engine took, as a JSON list.
+/// What each section of the engine took.
 #[pyfunction]
 #[pyo3(signature = (reset=false))]
-fn profile_sections(py: Python<'_>, reset: bool) -> PyResult<String> {
-    run(py, || Ok(serde_json::to_string(&profile::measured(reset))?))
+fn profile_sections(py: Python<'_>, reset: bool) -> PyResult<Bound<'_, PyAny>> {
+    shown(py, &run(py, || Ok(profile::measured(reset)))?)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -38,9 +38,10 @@ pub fn run_interruptible<T: Send>(
     let mut signal = None;
     let outcome = std::thread::scope(|scope| {
         let (done, mut finished) = channel();
+        let stopping = Some(cancel.clone());
         let worker = scope.spawn(move || {
-            let outcome = catch_unwind(AssertUnwindSafe(work));
-            // nobody listens any more only if this scope is being left
+            let outcome = catch_unwind(AssertUnwindSafe(|| Cancel::during(stopping, work)));
+            // the receiver is gone only if this scope is being left
             let _ = done.send(());
             outcome
         });
@@ -67,6 +68,15 @@ pub fn run_interruptible<T: Send>(
         Ok(Err(error)) => Err(to_python(py, &error)),
         Err(panic) => Err(to_python(py, &EngineError::internal(panic_text(panic.as_ref())))),
     }
+}
+
+/// Runs work that may wait for a store, which Ctrl-C ends; local disk is not waited for.
+pub fn run_waiting<T: Send>(
+    py: Python<'_>,
+    remote: bool,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    if remote { run_interruptible(py, &Cancel::default(), work) } else { run(py, work) }
 }
 
 /// Python tells signals to its main thread alone.
@@ -112,6 +122,7 @@ fn build<'py>(py: Python<'py>, error: &EngineError) -> PyResult<Bound<'py, PyAny
 fn scalar<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::String(text) => Ok(text.into_pyobject(py)?.into_any()),
+        Value::Bool(flag) => Ok(flag.into_pyobject(py)?.to_owned().into_any()),
         Value::Number(number) => Ok(number.as_i64().into_pyobject(py)?),
         other => Ok(other.to_string().into_pyobject(py)?.into_any()),
     }

@@ -1,5 +1,7 @@
 //! Python face of merging.
 
+use std::collections::BTreeMap;
+
 use pyo3::prelude::*;
 
 use crate::cancel::Cancel;
@@ -7,33 +9,49 @@ use crate::merge::{self, MergeInput, Target};
 use crate::profile::{self, Section};
 use crate::python::arrow::import_schema;
 use crate::python::errors::run_interruptible;
+use crate::python::source::PySource;
 use crate::python::store::PyStore;
-use crate::write::{WriteOptions, parse_fields};
+use crate::python::value::{list, object, shown};
+use crate::write::{WriteOptions, field_specs};
 
-/// Merges splits of a store into a new one; returns what is known of it as JSON.
+type Input = (String, Option<(u64, u64)>, Option<Vec<u8>>);
+
+/// Merges splits of a store into a new one: what is known of it, and why inputs were left out.
 #[pyfunction]
-#[pyo3(name = "merge", signature = (inputs, store, output, options="", schema=None, fields=""))]
-fn merge_splits(
-    py: Python<'_>,
-    inputs: &str,
-    store: &Bound<'_, PyStore>,
+#[pyo3(
+    name = "merge",
+    signature = (inputs, store, output, *, schema=None, fields=None, options=None, source=None)
+)]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+fn merge_splits<'py>(
+    py: Python<'py>,
+    inputs: Vec<Input>,
+    store: &Bound<'py, PyStore>,
     output: &str,
-    options: &str,
-    schema: Option<&Bound<'_, PyAny>>,
-    fields: &str,
-) -> PyResult<String> {
+    schema: Option<&Bound<'py, PyAny>>,
+    fields: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyAny>>,
+    source: Option<&Bound<'py, PySource>>,
+) -> PyResult<(Bound<'py, PyAny>, BTreeMap<String, String>)> {
+    let inputs: Vec<MergeInput> = inputs
+        .into_iter()
+        .map(|(path, footer, deleted)| MergeInput { path, footer, deleted })
+        .collect();
+    let (fields, options) = (list(fields)?, object(options)?);
     let store = &store.get().store;
     let schema = schema.map(import_schema).transpose()?;
+    let source = source.map(|source| source.get().source.clone());
     let cancel = Cancel::default();
     let _timer = profile::start(Section::Merge);
-    run_interruptible(py, &cancel, || {
-        let inputs: Vec<MergeInput> = serde_json::from_str(inputs)?;
-        let fields = parse_fields(fields)?;
+    let merged = run_interruptible(py, &cancel, || {
+        let fields = field_specs(fields)?;
         let target = schema.map(|schema| Target { schema, fields });
-        let options = WriteOptions::parse(options)?;
-        let merged = merge::merge(&inputs, store, output, target.as_ref(), &options, &cancel)?;
-        Ok(serde_json::to_string(&merged)?)
-    })
+        let options = WriteOptions::from_value(options)?;
+        let (target, source) = (target.as_ref(), source.as_ref());
+        merge::merge(&inputs, store, output, target, source, &options, &cancel)
+    })?;
+    let skipped = merged.skipped.into_iter().map(|left| (left.path, left.reason)).collect();
+    Ok((shown(py, &merged.split)?, skipped))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

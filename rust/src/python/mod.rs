@@ -11,6 +11,7 @@ pub mod errors;
 mod manifest;
 mod merge;
 mod query;
+mod source;
 mod split;
 mod store;
 mod value;
@@ -31,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     merge::register(module)?;
     cache::register(module)?;
     query::register(module)?;
+    source::register(module)?;
     split::register(module)?;
     store::register(module)?;
     writer::register(module)?;

@@ -1,13 +1,17 @@
 //! Python face of `query`.
 
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use serde_json::Value;
 
 use crate::error::EngineError;
+use crate::python::arrow::{ArrowBatch, import_batch};
 use crate::python::errors::run;
 use crate::python::value;
-use crate::query::{Fields, Mode, Node, SearchText};
+use crate::query::{Described, Fields, Mode, Node, SearchText, match_rows};
 
 /// A query tree, made once per scan and asked of every split of it.
 #[pyclass(module = "indextables._native", frozen, eq, name = "Query")]
@@ -40,6 +44,21 @@ impl PyQuery {
                 .map_err(|e| EngineError::bad_query(e.to_string()))?;
             let known = Fields::from_value(fields)?;
             Ok(Self { node: SearchText::from(text).lower(&known, &default_fields, mode)? })
+        })
+    }
+
+    /// Which rows of a batch the query finds, without an index: one column of truth values.
+    fn match_rows(
+        &self,
+        batch: &Bound<'_, PyAny>,
+        fields: &Bound<'_, PyAny>,
+    ) -> PyResult<ArrowBatch> {
+        let rows = import_batch(batch)?;
+        let fields = value::from_python(fields)?;
+        run(batch.py(), || {
+            let found = match_rows(&rows, &self.node, &Described::list(fields)?)?;
+            let column: ArrayRef = Arc::new(found);
+            Ok(ArrowBatch::new(RecordBatch::try_from_iter([("found", column)])?))
         })
     }
 

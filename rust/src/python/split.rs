@@ -7,15 +7,18 @@ use pyo3::prelude::*;
 
 use crate::aggregate::{self, Request};
 use crate::cancel::Cancel;
+use crate::error::Result;
 use crate::inspect;
 use crate::open::Split;
 use crate::prewarm;
 use crate::profile::{self, Section};
 use crate::python::arrow::{ArrowStream, import_schema};
-use crate::python::errors::{run, run_interruptible};
+use crate::python::errors::{run_interruptible, run_waiting};
 use crate::python::query::PyQuery;
+use crate::python::source::PySource;
 use crate::python::store::PyStore;
-use crate::python::value::from_python;
+use crate::python::value::{from_python, shown};
+use crate::query::Node;
 use crate::search::{self, Options};
 use crate::texts::inward_schema;
 
@@ -25,10 +28,20 @@ pub struct PySplit {
     split: Arc<Split>,
 }
 
+impl PySplit {
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> Result<T> + Send,
+    ) -> PyResult<T> {
+        run_waiting(py, self.split.directory.is_remote(), work)
+    }
+}
+
 #[pymethods]
 impl PySplit {
     #[new]
-    #[pyo3(signature = (store, path, footer=None, deleted=None, schema=None))]
+    #[pyo3(signature = (store, path, footer=None, deleted=None, schema=None, source=None))]
     fn new(
         py: Python<'_>,
         store: &PyStore,
@@ -36,12 +49,17 @@ impl PySplit {
         footer: Option<(u64, u64)>,
         deleted: Option<Vec<u8>>,
         schema: Option<&Bound<'_, PyAny>>,
+        source: Option<&Bound<'_, PySource>>,
     ) -> PyResult<Self> {
         let schema = schema.map(import_schema).transpose()?;
         let store = &store.store;
+        let source = source.map(|source| source.get().source.clone());
         let _timer = profile::start(Section::OpenSplit);
-        let split =
-            run(py, || Split::open(store, path, footer, deleted.as_deref(), schema.as_deref()))?;
+        // the rows of a companion lie in another store
+        let remote = store.is_remote() || source.is_some();
+        let split = run_waiting(py, remote, || {
+            Split::open(store, path, footer, deleted.as_deref(), schema.as_deref(), source)
+        })?;
         Ok(Self { split: Arc::new(split) })
     }
 
@@ -57,10 +75,10 @@ impl PySplit {
 
     fn count(&self, py: Python<'_>, query: &PyQuery) -> PyResult<u64> {
         let _timer = profile::start(Section::Count);
-        run(py, || search::count(&self.split, &query.node))
+        self.wait(py, || search::count(&self.split, &query.node))
     }
 
-    #[pyo3(signature = (query, schema, *, limit=None, order=None, batch_rows=None, snippet=None))]
+    #[pyo3(signature = (query, schema, *, limit=None, order=None, batch_rows=None, snippet=None, statistics=None))]
     fn search(
         &self,
         query: &PyQuery,
@@ -69,33 +87,73 @@ impl PySplit {
         order: Option<&Bound<'_, PyAny>>,
         batch_rows: Option<usize>,
         snippet: Option<&Bound<'_, PyAny>>,
+        statistics: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<ArrowStream> {
         let py = schema.py();
         let order = order.map(from_python).transpose()?;
         let snippet = snippet.map(from_python).transpose()?;
+        let statistics = statistics.map(from_python).transpose()?;
         let schema = import_schema(schema)?;
         let _timer = profile::start(Section::Search);
-        let stream = run(py, || {
-            let options = Options::new(limit, order, batch_rows, snippet)?;
+        let stream = self.wait(py, || {
+            let options = Options::new(limit, order, batch_rows, snippet, statistics)?;
             search::search(&self.split, &query.node, inward_schema(&schema), &options)
         })?;
-        Ok(ArrowStream::declared(stream, schema))
+        Ok(ArrowStream::declared(stream, schema).waiting(self.split.directory.is_remote()))
     }
 
-    /// Counts, columns, files and component sizes, as JSON.
-    fn describe(&self, py: Python<'_>) -> PyResult<String> {
-        run(py, || Ok(inspect::describe(&self.split)?.to_string()))
+    /// What scores need to know of the living rows, for the words of these queries.
+    fn statistics<'py>(
+        &self,
+        py: Python<'py>,
+        queries: Vec<PyRef<'py, PyQuery>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let nodes: Vec<Node> = queries.iter().map(|query| query.node.clone()).collect();
+        shown(py, &self.wait(py, || search::gather_statistics(&self.split, &nodes))?)
     }
 
-    /// Loads parts of fields into the caches; what was loaded, as JSON.
-    fn prewarm(&self, py: Python<'_>, parts: Vec<String>, fields: Vec<String>) -> PyResult<String> {
-        run(py, || Ok(serde_json::to_string(&prewarm::prewarm(&self.split, &parts, &fields)?)?))
+    /// Where the score of a row comes from: the tree of the query, with the points of each part.
+    #[pyo3(signature = (query, row, statistics=None))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        query: &PyQuery,
+        row: u32,
+        statistics: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let statistics = statistics.map(from_python).transpose()?;
+        let found = self.wait(py, || {
+            let options = Options::new(None, None, None, None, statistics)?;
+            search::explain(&options.scoring(&self.split), &query.node, row)
+        })?;
+        shown(py, &found)
     }
 
-    /// What is wrong with the bytes of a split, as a JSON list.
+    /// Counts, columns, document mapping and files.
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        shown(py, &self.wait(py, || inspect::describe(&self.split))?)
+    }
+
+    /// The bytes of every component.
+    fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        shown(py, &self.wait(py, || inspect::components(&self.split))?)
+    }
+
+    /// Loads parts of fields into the caches: bytes, and the fields that the split does not have.
+    fn prewarm(
+        &self,
+        py: Python<'_>,
+        parts: Vec<String>,
+        fields: Vec<String>,
+    ) -> PyResult<(u64, Vec<String>)> {
+        let loaded = self.wait(py, || prewarm::prewarm(&self.split, &parts, &fields))?;
+        Ok((loaded.bytes, loaded.missing))
+    }
+
+    /// What is wrong with the bytes of a split: files and problems.
     #[staticmethod]
-    fn verify(py: Python<'_>, store: &PyStore, path: &str) -> PyResult<String> {
-        run(py, || Ok(serde_json::to_string(&inspect::verify(&store.store, path)?)?))
+    fn verify(py: Python<'_>, store: &PyStore, path: &str) -> PyResult<Vec<(String, String)>> {
+        run_waiting(py, store.store.is_remote(), || inspect::verify(&store.store, path))
     }
 
     /// Group keys, then functions, of the matching rows, in exactly this schema.

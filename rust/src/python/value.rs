@@ -3,7 +3,10 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use serde::Serialize;
 use serde_json::{Map, Number, Value};
+
+use crate::python::errors;
 
 pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_none() {
@@ -45,6 +48,22 @@ fn number(object: &Bound<'_, PyAny>) -> PyResult<Number> {
     let float: f64 = object.extract()?;
     Number::from_f64(float)
         .ok_or_else(|| PyValueError::new_err(format!("{float} is written as a string here")))
+}
+
+/// A list that may be left out.
+pub fn list(object: Option<&Bound<'_, PyAny>>) -> PyResult<Value> {
+    object.map_or(Ok(Value::Array(Vec::new())), from_python)
+}
+
+/// A mapping that may be left out.
+pub fn object(object: Option<&Bound<'_, PyAny>>) -> PyResult<Value> {
+    object.map_or(Ok(Value::Object(Map::new())), from_python)
+}
+
+/// A value of the engine as plain values.
+pub fn shown<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let value = serde_json::to_value(value).map_err(|e| errors::to_python(py, &e.into()))?;
+    to_python(py, &value)
 }
 
 pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {

@@ -10,7 +10,8 @@ use crate::profile::{self, Section};
 use crate::python::arrow::{import_batch, import_schema};
 use crate::python::errors::{run, run_interruptible, to_python};
 use crate::python::store::PyStore;
-use crate::write::{SplitWriter, WriteOptions, parse_fields};
+use crate::python::value::{from_python, list, object, shown};
+use crate::write::{SplitWriter, WriteOptions, field_specs};
 
 /// Record batches in, one split out.
 #[pyclass(name = "SplitWriter", module = "indextables._native", frozen)]
@@ -29,12 +30,17 @@ impl PySplitWriter {
 #[pymethods]
 impl PySplitWriter {
     #[new]
-    #[pyo3(signature = (schema, fields="", options=""))]
-    fn new(schema: &Bound<'_, PyAny>, fields: &str, options: &str) -> PyResult<Self> {
+    #[pyo3(signature = (schema, fields=None, options=None))]
+    fn new(
+        schema: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyAny>>,
+        options: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let py = schema.py();
         let arrow = import_schema(schema)?;
-        let made = parse_fields(fields)
-            .and_then(|fields| SplitWriter::new(arrow, fields, WriteOptions::parse(options)?));
+        let (fields, options) = (list(fields)?, object(options)?);
+        let made = field_specs(fields)
+            .and_then(|fields| SplitWriter::new(arrow, fields, WriteOptions::from_value(options)?));
         match made {
             Ok(writer) => Ok(Self { cancel: writer.cancel(), writer: Mutex::new(writer) }),
             Err(error) => Err(to_python(py, &error)),
@@ -67,15 +73,22 @@ impl PySplitWriter {
         run(py, || self.with(|writer| Ok(writer.estimated_bytes())))
     }
 
-    fn finish(&self, py: Python<'_>, store: &Bound<'_, PyStore>, path: &str) -> PyResult<String> {
+    #[pyo3(signature = (store, path, runs=None))]
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        store: &Bound<'py, PyStore>,
+        path: &str,
+        runs: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let store = &store.get().store;
+        let runs = runs.map(from_python).transpose()?;
         let _timer = profile::start(Section::FinishSplit);
-        run_interruptible(py, &self.cancel, || {
-            self.with(|writer| {
-                let split = writer.finish(store, path)?;
-                Ok(serde_json::to_string(&split)?)
-            })
-        })
+        let split = run_interruptible(py, &self.cancel, || {
+            let runs = runs.map(serde_json::from_value).transpose()?;
+            self.with(|writer| writer.finish(store, path, runs))
+        })?;
+        shown(py, &split)
     }
 
     fn abort(&self, py: Python<'_>) -> PyResult<()> {

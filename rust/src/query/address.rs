@@ -10,7 +10,7 @@ use super::leaf::{range_query, term_query};
 use super::tree::Bound;
 use crate::open::Column;
 
-/// First and last address, both included; `None` when the text is no address.
+/// First and last address, inclusive; `None` if the text is not an address.
 pub fn parse(text: &str) -> Option<(Ipv6Addr, Ipv6Addr)> {
     let text = text.trim();
     if let Some((network, bits)) = text.split_once('/') {

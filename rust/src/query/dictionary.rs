@@ -8,7 +8,7 @@ use tantivy::query::Query;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{BitSet, DocSet, SegmentReader, TERMINATED};
 
-use super::scan::{FunctionQuery, scan_column};
+use super::scan::{FunctionQuery, check_docs, scan_column};
 use super::test::{Holds, Test};
 use crate::columns::fast::{MAX_FAST_BYTES, gather};
 use crate::columns::stored::Stored;
@@ -195,6 +195,9 @@ fn check_stored(
 ) -> Result<()> {
     if docs.is_empty() {
         return Ok(());
+    }
+    if column.outside && !column.stored {
+        return check_docs(split, at, column, docs, |text| pattern.matches(text), found);
     }
     let mut blocks = BlockReader::new(split.segments[at].doc_store()?, split.directory.clone());
     let mut row = 0;

@@ -46,23 +46,31 @@ pub struct Fields {
 }
 
 /// A field as Python describes it.
-#[derive(Deserialize)]
-struct Described {
-    name: String,
+#[derive(Debug, Clone, Deserialize)]
+pub struct Described {
+    pub name: String,
     #[serde(default, rename = "type")]
     data_type: String,
     #[serde(default)]
     role: String,
     #[serde(default)]
     record: String,
+    /// The name that the index keeps; nothing for whole values.
+    #[serde(default)]
+    pub tokenizer: String,
+}
+
+impl Described {
+    pub fn list(value: Value) -> Result<Vec<Described>> {
+        serde_json::from_value(value)
+            .map_err(|e| EngineError::bad_query(format!("fields of a query: {e}")))
+    }
 }
 
 impl Fields {
     /// From `[{"name", "type": Spark's name of the type, "role", "record"}]`.
     pub fn from_value(value: Value) -> Result<Fields> {
-        let described: Vec<Described> = serde_json::from_value(value)
-            .map_err(|e| EngineError::bad_query(format!("fields of a query: {e}")))?;
-        let kinds = described.into_iter().map(|field| {
+        let kinds = Described::list(value)?.into_iter().map(|field| {
             let kind = kind_by_name(&field);
             (field.name, (kind, None))
         });
@@ -86,7 +94,20 @@ impl Fields {
         Fields { kinds: kinds.collect(), lenient: true }
     }
 
-    fn kind(&self, name: &str) -> Option<FieldKind> {
+    /// Columns of rows outside any index, as a split with the same columns has them.
+    pub fn of_rows<'a>(columns: impl Iterator<Item = (&'a Described, &'a DataType)>) -> Fields {
+        let kinds = columns.map(|(field, data_type)| {
+            let kind = match field.role.as_str() {
+                "text" | "json" | "ip" => kind_by_name(field),
+                _ if data_type.is_nested() => FieldKind::Json,
+                _ => kind_of(data_type),
+            };
+            (field.name.clone(), (kind, Some(data_type.clone())))
+        });
+        Fields { kinds: kinds.collect(), lenient: false }
+    }
+
+    pub fn kind(&self, name: &str) -> Option<FieldKind> {
         if let Some((kind, _)) = self.kinds.get(name) {
             return Some(*kind);
         }

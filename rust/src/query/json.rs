@@ -33,12 +33,12 @@ impl<'a> Place<'a> {
         let plain = |part: &String| !part.is_empty() && !part.contains(['.', '\\', '\u{1}', '\0']);
         let mut parts: Vec<String> = path.to_vec();
         if column.encoding == Encoding::List {
-            parts.insert(0, column.name.clone());
+            parts.insert(0, column.written_name.clone());
         }
         let exact = split.sidecar.is_some()
             && column.indexed
             && column.overlong == Some(false)
-            && plain(&column.name)
+            && plain(&column.written_name)
             && !parts.is_empty()
             && parts.iter().all(plain);
         exact.then(|| Place { column, path: parts.join("."), leaf })
@@ -74,7 +74,7 @@ impl<'a> Place<'a> {
         Some(term)
     }
 
-    /// Terms that stand for exactly these values; nothing if the index cannot tell.
+    /// Terms that match exactly these values, or `None` if the index cannot decide.
     pub fn equals(&self, spans: &[Span]) -> Option<Box<dyn Query>> {
         let mut terms = Vec::new();
         for span in spans {
@@ -130,7 +130,7 @@ impl<'a> Place<'a> {
         let told = self.leaf.as_ref().is_some_and(|leaf| {
             is_whole(leaf) || is_text(leaf) || matches!(leaf, DataType::Boolean)
         });
-        let name = format!("{}.{}", self.column.name, self.path);
+        let name = format!("{}.{}", self.column.written_name, self.path);
         (told && self.column.fast)
             .then(|| Box::new(ExistsQuery::new(name, false)) as Box<dyn Query>)
     }

@@ -147,10 +147,10 @@ impl<'a> Target<'a> {
         }
         // a list of a fast text column of another writer holds tokens, but a value without tokens exists too
         if column.fast && !column.is_json() && column.encoding != Encoding::Text {
-            return Ok(Box::new(ExistsQuery::new(column.name.clone(), false)));
+            return Ok(Box::new(ExistsQuery::new(column.written_name.clone(), false)));
         }
         if column.nulls.is_some() {
-            let name = column.name.clone();
+            let name = column.written_name.clone();
             return Ok(FunctionQuery::boxed(self.split, move |split, at| {
                 let rows = split.null_rows()?;
                 let segment = &split.segments[at];
@@ -217,7 +217,7 @@ impl<'a> Target<'a> {
         scan_path(self.split, self.column, path, leaf, test)
     }
 
-    /// Terms that stand for exactly these values in the inverted index, if there are such.
+    /// Terms that match exactly these values in the inverted index, if there are any.
     fn exact_terms(&self, spans: &[Span]) -> Option<Vec<Term>> {
         let column = self.column;
         if !column.indexed || column.number_as_text {
@@ -474,7 +474,7 @@ pub fn fast_range(lower: End<Term>, upper: End<Term>) -> Box<dyn Query> {
 
 pub fn range_query(column: &Column, lower: End<Term>, upper: End<Term>) -> Box<dyn Query> {
     if lower == End::Unbounded && upper == End::Unbounded {
-        return Box::new(ExistsQuery::new(column.name.clone(), false));
+        return Box::new(ExistsQuery::new(column.written_name.clone(), false));
     }
     if column.fast {
         return fast_range(lower, upper);

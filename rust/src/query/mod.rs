@@ -7,11 +7,15 @@ mod json;
 mod language;
 mod leaf;
 mod literal;
+mod members;
+mod near;
+mod rows;
 mod scan;
 mod test;
 mod text;
 mod tokens;
 mod tree;
+mod words;
 
 use std::sync::Arc;
 
@@ -19,8 +23,9 @@ use tantivy::query::{
     AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query,
 };
 
-pub use fields::{Fields, wildcard_regex};
+pub use fields::{Described, Fields, wildcard_regex};
 pub use literal::{Kind as KindOf, compare_floats};
+pub use rows::match_rows;
 pub use test::{Test as ValueTest, whole_values};
 pub use text::SearchText;
 pub use tree::{Bound, Mode, Node};
@@ -31,7 +36,7 @@ use dictionary::Pattern;
 use leaf::Target;
 use literal::text_value;
 
-/// Path part that stands for the only member of a list's wrapper.
+/// Path segment for the only member of a list's wrapper.
 const ANY_MEMBER: &str = "\u{0}any";
 
 /// Turns a tree into a query; with `scoring`, only searched words give points.
@@ -65,6 +70,9 @@ impl Builder<'_> {
             Node::None => Ok(Box::new(EmptyQuery)),
             Node::And { args } => self.combine(args, Occur::Must),
             Node::Or { args } => self.combine(args, Occur::Should),
+            Node::Not { arg } if may_intersect(arg) => {
+                Ok(scan::all_but(self.split, self.build(arg)?))
+            }
             Node::Not { arg } => Ok(negate(self.build(arg)?)),
             Node::Boost { arg, boost } => Ok(Box::new(BoostQuery::new(self.build(arg)?, *boost))),
             Node::Search { query, fields, mode } => {
@@ -73,10 +81,13 @@ impl Builder<'_> {
             }
             Node::TokenTerm { field, text } => self.on_column(field, |c| tokens::words(c, text)),
             Node::Phrase { field, text, slop } => {
-                self.on_column(field, |c| tokens::phrase(c, text, *slop))
+                self.on_column(field, |c| tokens::phrase(self.split, c, text, *slop))
             }
             Node::PhrasePrefix { field, text } => {
-                self.on_column(field, |c| tokens::phrase_prefix(self.split, c, text))
+                // tantivy would score it by the statistics of the split: it gives one point, as other patterns do
+                let query =
+                    self.on_column(field, |c| tokens::phrase_prefix(self.split, c, text))?;
+                Ok(if self.scoring { Box::new(ConstScoreQuery::new(query, 1.0)) } else { query })
             }
             Node::TokenWildcard { field, pattern } => {
                 self.on_column(field, |c| tokens::wildcard(self.split, c, pattern))
@@ -145,6 +156,16 @@ impl Builder<'_> {
     /// A condition that selects rows but says nothing about how well they match.
     fn filter(&self, query: Box<dyn Query>) -> Box<dyn Query> {
         if self.scoring { Box::new(ConstScoreQuery::new(query, 0.0)) } else { query }
+    }
+}
+
+/// Whether a query may be answered by intersecting postings: tantivy leaves out the rows of such a query by moving
+/// it backwards, which it does not allow.
+fn may_intersect(node: &Node) -> bool {
+    match node {
+        Node::Or { args } => args.iter().any(may_intersect),
+        Node::Not { arg } | Node::Boost { arg, .. } => may_intersect(arg),
+        other => matches!(other, Node::And { .. }) || other.is_search(),
     }
 }
 

@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use tantivy::query::{
-    BitSetDocSet, ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight,
+    BitSetDocSet, ConstScoreQuery, ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight,
 };
 use tantivy::{BitSet, DocId, Score, SegmentReader, TantivyError};
 
+use super::members;
 use super::test::{Leaf, Test};
 use crate::columns::stored::{Cursor, Stored};
 use crate::columns::{BlockReader, Docs, SegmentColumns};
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Segment, Split};
-use crate::texts::TEXT;
+use crate::split::Encoding;
+use crate::texts::{TEXT, bytes_of};
 
 type Find = dyn Fn(&Arc<Split>, usize) -> Result<BitSet> + Send + Sync;
 
@@ -65,6 +67,20 @@ impl Weight for FunctionWeight {
             Err(TantivyError::InvalidArgument(format!("document {doc} does not match")))
         }
     }
+}
+
+/// All documents but those that a query finds; they give no points.
+pub fn all_but(split: &Arc<Split>, query: Box<dyn Query>) -> Box<dyn Query> {
+    let others = FunctionQuery::boxed(split, move |split, at| {
+        let reader = &split.segments[at].reader;
+        let mut left = BitSet::with_max_value_and_full(reader.max_doc());
+        let weight = query.weight(EnableScoring::disabled_from_schema(&split.schema))?;
+        weight.for_each_no_score(reader, &mut |found| {
+            found.iter().for_each(|doc| left.remove(*doc));
+        })?;
+        Ok(left)
+    });
+    Box::new(ConstScoreQuery::new(others, 0.0))
 }
 
 /// Documents among which to look: all, or those another query finds.
@@ -125,7 +141,60 @@ pub fn scan_column(
 
 /// Nested columns are only ever asked whether they are there; their text tells.
 fn scan_type(column: &Column) -> DataType {
-    if column.is_json() { TEXT } else { column.data_type.clone() }
+    if column.is_json() && !column.outside { TEXT } else { column.data_type.clone() }
+}
+
+/// Adds those of some documents whose string passes, read from wherever it is whole.
+pub fn check_docs(
+    split: &Arc<Split>,
+    at: usize,
+    column: &Column,
+    docs: &[u32],
+    passes: impl Fn(&[u8]) -> bool,
+    found: &mut BitSet,
+) -> Result<()> {
+    let schema = Arc::new(Schema::new(vec![Field::new(&column.name, TEXT, true)]));
+    let mut columns = SegmentColumns::open(split, at, schema, docs.len())?;
+    for chunk in docs.chunks(CHUNK) {
+        let arrays = columns.read(&Docs::of(chunk))?;
+        for (&doc, text) in chunk.iter().zip(bytes_of(&arrays[0])?.iter()) {
+            if text.is_some_and(&passes) {
+                found.insert(doc);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same as `scan_path` for a column that is read from the source.
+fn scan_outside(
+    split: &Arc<Split>,
+    column: &Column,
+    path: Vec<String>,
+    leaf: Leaf,
+    test: Test,
+) -> Box<dyn Query> {
+    let field = Field::new(&column.name, column.data_type.clone(), true);
+    let schema: SchemaRef = Arc::new(Schema::new(vec![field]));
+    let is_json = column.encoding == Encoding::Json;
+    FunctionQuery::boxed(split, move |split, at| {
+        let max_doc = split.segments[at].reader.max_doc();
+        let mut found = BitSet::with_max_value(max_doc);
+        let mut columns = SegmentColumns::open(split, at, schema.clone(), max_doc as usize)?;
+        for_each_chunk(max_doc, None, |docs| {
+            let arrays = columns.read(docs)?;
+            let hits = if is_json {
+                members::of_texts(&arrays[0], &path, &test, &leaf)?
+            } else {
+                members::of_values(&arrays[0], &path, &test)?
+            };
+            for (row, _) in hits.into_iter().enumerate().filter(|(_, hit)| *hit) {
+                found.insert(docs.get(row));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    })
 }
 
 /// Checks the values at a path inside a stored JSON column; in arrays, any element may pass.
@@ -136,6 +205,9 @@ pub fn scan_path(
     leaf: Leaf,
     test: Test,
 ) -> Box<dyn Query> {
+    if column.outside && !column.stored {
+        return scan_outside(split, column, path, leaf, test);
+    }
     let field = column.field.field_id();
     FunctionQuery::boxed(split, move |split, at| {
         let segment: &Segment = &split.segments[at];

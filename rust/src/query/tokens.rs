@@ -10,15 +10,22 @@ use tantivy::query::{
 use tantivy::schema::IndexRecordOption;
 
 use super::dictionary::docs_of_terms;
+use super::near;
 use super::scan::FunctionQuery;
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};
 use crate::texts::lossy;
 use crate::tokenizer;
 
+/// Tokens with their positions.
+pub type Tokens = [(usize, String)];
+
 /// Tokens of a text with their positions, made as the field's writer made them.
 pub fn tokenize(column: &Column, text: &str) -> Result<Vec<(usize, String)>> {
-    let name = column.tokenizer.as_deref().unwrap_or("raw");
+    tokenize_as(column.tokenizer.as_deref().unwrap_or("raw"), text)
+}
+
+pub fn tokenize_as(name: &str, text: &str) -> Result<Vec<(usize, String)>> {
     let mut analyzer = tokenizer::analyzer(name)?;
     let mut stream = analyzer.token_stream(text);
     let mut tokens = Vec::new();
@@ -78,13 +85,22 @@ fn needs_positions(column: &Column) -> EngineError {
 }
 
 /// The tokens of a text next to each other, with up to `slop` moves.
-pub fn phrase(column: &Column, text: &str, slop: u32) -> Result<Box<dyn Query>> {
+pub fn phrase(
+    split: &Arc<Split>,
+    column: &Column,
+    text: &str,
+    slop: u32,
+) -> Result<Box<dyn Query>> {
     checked(column)?;
     let tokens = tokenize(column, text)?;
     Ok(match tokens.len() {
         0 => Box::new(EmptyQuery),
         1 => one_token(column, &tokens[0].1),
         _ if !column.positions() => return Err(needs_positions(column)),
+        3.. if slop > 0 => {
+            let terms = tokens.into_iter().map(|(at, token)| (at, term(column, &token)));
+            near::near_words(split, terms.collect(), slop)
+        }
         _ => phrase_query(column, tokens, slop),
     })
 }
@@ -99,7 +115,10 @@ pub fn phrase_prefix(split: &Arc<Split>, column: &Column, text: &str) -> Result<
         _ if !column.positions() => return Err(needs_positions(column)),
         _ => {
             let terms = tokens.into_iter().map(|(at, token)| (at, term(column, &token)));
-            Box::new(PhrasePrefixQuery::new_with_offset(terms.collect()))
+            let mut query = PhrasePrefixQuery::new_with_offset(terms.collect());
+            // every word with the prefix counts, not the first few of each dictionary
+            query.set_max_expansions(u32::MAX);
+            Box::new(query)
         }
     })
 }
@@ -111,69 +130,119 @@ fn prefix(split: &Arc<Split>, column: &Column, start: &str) -> Box<dyn Query> {
     })
 }
 
-/// Whether the field's tokenizer makes capital letters small.
-fn lowers(column: &Column) -> bool {
-    tokenize(column, "A").is_ok_and(|tokens| tokens.iter().any(|(_, token)| token == "a"))
+/// Whether a tokenizer makes capital letters small.
+fn lowers(tokenizer: &str) -> bool {
+    tokenize_as(tokenizer, "A").is_ok_and(|tokens| tokens.iter().any(|(_, token)| token == "a"))
 }
 
-/// Tokens that match `*` (anything) and `?` (one character); `\` makes the next character plain.
+/// A condition on whole tokens.
+pub struct Pattern {
+    regex: regex::Regex,
+    /// Every match begins with this.
+    start: String,
+}
+
+impl Pattern {
+    pub fn is_match(&self, token: &str) -> bool {
+        self.regex.is_match(token)
+    }
+
+    /// Tokens that match a regular expression as a whole.
+    pub fn regex(pattern: &str) -> Result<Pattern> {
+        Pattern::new(&format!("\\A(?:{pattern})\\z"), String::new())
+    }
+
+    fn new(regex: &str, start: String) -> Result<Pattern> {
+        let regex = regex::RegexBuilder::new(regex)
+            .size_limit(16 << 20)
+            .build()
+            .map_err(|e| EngineError::bad_query(format!("pattern `{regex}`: {e}")))?;
+        Ok(Pattern { regex, start })
+    }
+
+    /// `*` is anything, `?` one character; `\` makes the next character plain.
+    pub fn wildcard(tokenizer: &str, pattern: &str) -> Result<Pattern> {
+        let lower = lowers(tokenizer);
+        let mut regex = String::from("(?s)\\A");
+        let mut start = String::new();
+        let mut plain = true;
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            let literal = match c {
+                '*' | '?' => {
+                    regex.push_str(if c == '*' { ".*" } else { "." });
+                    plain = false;
+                    continue;
+                }
+                '\\' => chars.next().unwrap_or('\\'),
+                c => c,
+            };
+            let literal: String =
+                if lower { literal.to_lowercase().collect() } else { literal.to_string() };
+            if plain {
+                start.push_str(&literal);
+            }
+            regex.push_str(&regex::escape(&literal));
+        }
+        regex.push_str("\\z");
+        Pattern::new(&regex, start)
+    }
+}
+
+/// Tokens that match `*` (anything) and `?` (one character).
 pub fn wildcard(split: &Arc<Split>, column: &Column, pattern: &str) -> Result<Box<dyn Query>> {
     checked(column)?;
-    let lower = lowers(column);
-    let mut regex = String::from("(?s)\\A");
-    let mut start = String::new();
-    let mut plain = true;
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        let literal = match c {
-            '*' | '?' => {
-                regex.push_str(if c == '*' { ".*" } else { "." });
-                plain = false;
-                continue;
-            }
-            '\\' => chars.next().unwrap_or('\\'),
-            c => c,
-        };
-        let literal: String =
-            if lower { literal.to_lowercase().collect() } else { literal.to_string() };
-        if plain {
-            start.push_str(&literal);
-        }
-        regex.push_str(&regex::escape(&literal));
-    }
-    regex.push_str("\\z");
-    matching_tokens(split, column, &regex, start)
+    let tokenizer = column.tokenizer.as_deref().unwrap_or("raw");
+    Ok(matching_tokens(split, column, Pattern::wildcard(tokenizer, pattern)?))
 }
 
 /// Tokens that match a regular expression as a whole.
 pub fn regex(split: &Arc<Split>, column: &Column, pattern: &str) -> Result<Box<dyn Query>> {
     checked(column)?;
-    matching_tokens(split, column, &format!("\\A(?:{pattern})\\z"), String::new())
+    Ok(matching_tokens(split, column, Pattern::regex(pattern)?))
 }
 
-fn matching_tokens(
-    split: &Arc<Split>,
-    column: &Column,
-    regex: &str,
-    start: String,
-) -> Result<Box<dyn Query>> {
-    let regex = regex::RegexBuilder::new(regex)
-        .size_limit(16 << 20)
-        .build()
-        .map_err(|e| EngineError::bad_query(format!("pattern `{regex}`: {e}")))?;
+fn matching_tokens(split: &Arc<Split>, column: &Column, pattern: Pattern) -> Box<dyn Query> {
     let field = column.field;
-    Ok(FunctionQuery::boxed(split, move |split, at| {
+    FunctionQuery::boxed(split, move |split, at| {
         let reader = &split.segments[at].reader;
-        docs_of_terms(reader, field, start.as_bytes(), |term| regex.is_match(&lossy(term)))
-    }))
+        let start = pattern.start.as_bytes();
+        docs_of_terms(reader, field, start, |term| pattern.is_match(&lossy(term)))
+    })
+}
+
+/// A word and how many edits a token may be away from it, a swap of neighbours being one.
+pub struct Near {
+    automaton: levenshtein_automata::DFA,
+    distance: u8,
+}
+
+impl Near {
+    pub fn new(word: &str, distance: u8) -> Result<Near> {
+        checked_distance(distance)?;
+        let builder = levenshtein_automata::LevenshteinAutomatonBuilder::new(distance, true);
+        Ok(Near { automaton: builder.build_dfa(word), distance })
+    }
+
+    pub fn holds(&self, token: &[u8]) -> bool {
+        matches!(
+            self.automaton.eval(token),
+            levenshtein_automata::Distance::Exact(edits) if edits <= self.distance
+        )
+    }
+}
+
+fn checked_distance(distance: u8) -> Result<()> {
+    if distance > 2 {
+        return Err(EngineError::bad_query("a fuzzy distance is 0, 1 or 2"));
+    }
+    Ok(())
 }
 
 /// Tokens at most `distance` edits away.
 pub fn fuzzy(column: &Column, text: &str, distance: u8) -> Result<Box<dyn Query>> {
     checked(column)?;
-    if distance > 2 {
-        return Err(EngineError::bad_query("a fuzzy distance is 0, 1 or 2"));
-    }
+    checked_distance(distance)?;
     let tokens = tokenize(column, text)?;
     let parts = tokens.into_iter().map(|(_, token)| {
         let query = FuzzyTermQuery::new(term(column, &token), distance, true);

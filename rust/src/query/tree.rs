@@ -134,6 +134,20 @@ impl Node {
         matches!(self, Node::All | Node::Term { .. })
     }
 
+    /// Whether it is about words and gives points, as opposed to a condition on values.
+    pub fn is_search(&self) -> bool {
+        matches!(
+            self,
+            Node::Search { .. }
+                | Node::TokenTerm { .. }
+                | Node::Phrase { .. }
+                | Node::PhrasePrefix { .. }
+                | Node::TokenWildcard { .. }
+                | Node::TokenRegex { .. }
+                | Node::Fuzzy { .. }
+        )
+    }
+
     /// Whether every document matches.
     pub fn is_all(&self) -> bool {
         match self {

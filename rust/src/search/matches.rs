@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use tantivy::COLLECT_BLOCK_BUFFER_LEN;
 use tantivy::query::{Scorer, Weight};
-use tantivy::{COLLECT_BLOCK_BUFFER_LEN, DocSet, TERMINATED};
 
 use crate::error::Result;
 use crate::open::Split;
@@ -99,22 +99,6 @@ impl Matches {
                     ahead.at += taken;
                 }
             }
-        }
-    }
-
-    /// The same with the score of each document.
-    pub fn fill_scored(&mut self, docs: &mut Vec<u32>, scores: &mut Vec<f32>, wanted: usize) {
-        let alive = self.split.segments[self.segment].alive.as_deref();
-        let Source::Found { scorer, .. } = &mut self.source else {
-            return;
-        };
-        let mut doc = scorer.doc();
-        while doc != TERMINATED && docs.len() < wanted {
-            if alive.is_none_or(|words| is_alive(words, doc)) {
-                docs.push(doc);
-                scores.push(scorer.score());
-            }
-            doc = scorer.advance();
         }
     }
 }

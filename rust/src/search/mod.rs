@@ -1,10 +1,13 @@
 //! Finding rows: counts, matching rows as a stream of batches, the best rows by an order.
 
+mod explain;
 mod matches;
 mod options;
 mod output;
+mod points;
 mod score;
 mod snippet;
+mod statistics;
 mod stream;
 mod top;
 mod warm;
@@ -17,8 +20,11 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use tantivy::query::{EnableScoring, Weight};
 
+pub use explain::explain;
 pub use matches::Matches;
 pub use options::{Options, Order, SnippetOptions, SortKey};
+pub use statistics::{Statistics, gather as gather_statistics};
+pub(crate) use top::one_zero;
 
 use crate::error::{At, EngineError, Result};
 use crate::open::Split;
@@ -59,13 +65,14 @@ pub fn search(
         None => None,
         Some(Order::Keys(keys)) if keys.is_empty() => None,
         Some(Order::Keys(keys)) => {
-            let mut places = top::first_by_keys(split, node, keys, limit)?;
+            let scoring = options.scoring(split);
+            let mut places = top::first_by_keys(&scoring, node, keys, limit)?;
             if output.wants_score() {
-                score::fill(split, node, &mut places)?;
+                score::fill(&scoring, node, &mut places)?;
             }
             Some(places)
         }
-        Some(Order::Score(_)) => Some(score::best(split, node, limit)?),
+        Some(Order::Score(_)) => Some(score::best(&options.scoring(split), node, limit)?),
     };
     let inner: Batches = match places {
         None => Box::new(stream::RowStream::new(split, node, output, options)?),

@@ -1,9 +1,14 @@
 //! What a search is asked for besides its query.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::score::Scoring;
+use super::statistics::Statistics;
 use crate::error::{EngineError, Result};
+use crate::open::Split;
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -11,6 +16,7 @@ pub struct Options {
     pub order: Option<Order>,
     pub batch_rows: Option<usize>,
     pub snippet: Option<SnippetOptions>,
+    pub statistics: Option<Arc<Statistics>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -72,12 +78,13 @@ fn close_mark() -> String {
 const DEFAULT_BATCH_ROWS: usize = 8192;
 
 impl Options {
-    /// `order` is `"score"` or a list of sort keys, `snippet` names a field.
+    /// `order` is `"score"` or a list of sort keys, `snippet` names a field, `statistics` are those to score by.
     pub fn new(
         limit: Option<usize>,
         order: Option<Value>,
         batch_rows: Option<usize>,
         snippet: Option<Value>,
+        statistics: Option<Value>,
     ) -> Result<Options> {
         let bad = |e: serde_json::Error| EngineError::bad_query(format!("search options: {e}"));
         Ok(Options {
@@ -85,7 +92,12 @@ impl Options {
             order: order.map(serde_json::from_value).transpose().map_err(bad)?,
             batch_rows,
             snippet: snippet.map(serde_json::from_value).transpose().map_err(bad)?,
+            statistics: statistics.map(Statistics::from_value).transpose()?.map(Arc::new),
         })
+    }
+
+    pub fn scoring(&self, split: &Arc<Split>) -> Scoring {
+        Scoring { split: split.clone(), statistics: self.statistics.clone() }
     }
 
     pub fn batch_rows(&self) -> usize {

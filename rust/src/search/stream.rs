@@ -8,7 +8,8 @@ use tantivy::query::Weight;
 use super::matches::Matches;
 use super::options::Options;
 use super::output::Output;
-use super::score::scoring_weight;
+use super::points::Points;
+use super::score::Scoring;
 use crate::columns::{Docs, SegmentColumns};
 use crate::error::Result;
 use crate::open::Split;
@@ -18,10 +19,11 @@ pub struct RowStream {
     split: Arc<Split>,
     output: Output,
     weight: Option<Box<dyn Weight>>,
+    scored: Option<(Scoring, Node)>,
     left: usize,
     batch_rows: usize,
     next_segment: usize,
-    current: Option<(Matches, SegmentColumns)>,
+    current: Option<(Matches, SegmentColumns, Option<Points>)>,
 }
 
 impl RowStream {
@@ -31,15 +33,13 @@ impl RowStream {
         output: Output,
         options: &Options,
     ) -> Result<RowStream> {
-        let weight = match (output.wants_score(), node.is_all()) {
-            (true, _) => Some(scoring_weight(split, node)?),
-            (false, true) => None,
-            (false, false) => Some(super::weight(split, node)?),
-        };
+        let weight = if node.is_all() { None } else { Some(super::weight(split, node)?) };
+        let scored = output.wants_score().then(|| (options.scoring(split), node.clone()));
         Ok(RowStream {
             split: split.clone(),
             output,
             weight,
+            scored,
             left: options.limit.unwrap_or(usize::MAX),
             batch_rows: options.batch_rows(),
             next_segment: 0,
@@ -56,31 +56,32 @@ impl RowStream {
                 self.current = Some(self.open_segment(self.next_segment)?);
                 self.next_segment += 1;
             }
-            let Some((matches, columns)) = self.current.as_mut() else {
+            let Some((matches, columns, points)) = self.current.as_mut() else {
                 return Ok(None);
             };
-            let (mut docs, mut scores) = (Vec::new(), Vec::new());
+            let mut docs = Vec::new();
             let wanted = self.batch_rows.min(self.left);
-            if self.output.wants_score() {
-                matches.fill_scored(&mut docs, &mut scores, wanted);
-            } else {
-                matches.fill(&mut docs, wanted);
-            }
+            matches.fill(&mut docs, wanted);
             if docs.is_empty() {
                 self.current = None;
                 continue;
             }
             self.left -= docs.len();
+            let scores = points.as_mut().map(|points| points.scores(&docs)).unwrap_or_default();
             return self.output.read(columns, &Docs::of(&docs), &scores).map(Some);
         }
         Ok(None)
     }
 
-    fn open_segment(&self, segment: usize) -> Result<(Matches, SegmentColumns)> {
+    fn open_segment(&self, segment: usize) -> Result<(Matches, SegmentColumns, Option<Points>)> {
         let matches = Matches::new(&self.split, segment, self.weight.as_deref())?;
         let hits = matches.size_hint().min(self.left);
         let columns = self.output.open(&self.split, segment, hits)?;
-        Ok((matches, columns))
+        let points = match &self.scored {
+            Some((scoring, node)) => Some(Points::open(scoring, segment, node, true)?),
+            None => None,
+        };
+        Ok((matches, columns, points))
     }
 }
 

@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch, UInt32Array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Float32Array, Float64Array, RecordBatch, UInt32Array,
+};
 use arrow::compute::{SortOptions, concat_batches, take_record_batch};
 use arrow::datatypes::{DataType, Field, Float64Type, Schema};
 use arrow::row::{OwnedRow, RowConverter, SortField};
 
 use super::matches::Matches;
 use super::options::SortKey;
-use super::output::Output;
+use super::output::{Output, SCORE_COLUMN};
+use super::points::Points;
+use super::score::Scoring;
 use crate::columns::build::cast;
 use crate::columns::{Docs, SegmentColumns};
 use crate::error::{EngineError, Result};
@@ -34,11 +38,12 @@ struct Candidate {
 
 /// The first `limit` matching rows by the keys; equal ones in document order.
 pub fn first_by_keys(
-    split: &Arc<Split>,
+    scoring: &Scoring,
     node: &Node,
     keys: &[SortKey],
     limit: usize,
 ) -> Result<Vec<Place>> {
+    let split = &scoring.split;
     let weight = if node.is_all() { None } else { Some(super::weight(split, node)?) };
     let types: Vec<DataType> =
         keys.iter().map(|key| key_type(split, key)).collect::<Result<_>>()?;
@@ -47,9 +52,13 @@ pub fn first_by_keys(
         SortField::new_with_options(data_type.clone(), options)
     });
     let converter = RowConverter::new(sort.collect())?;
+    let is_score =
+        |key: &SortKey| key.field == SCORE_COLUMN && split.layout.get(&key.field).is_none();
+    let scored = keys.iter().any(is_score);
     let fields: Vec<Field> = keys
         .iter()
         .zip(&types)
+        .filter(|(key, _)| !is_score(key))
         .map(|(key, data_type)| Field::new(&key.field, data_type.clone(), true))
         .collect();
     let schema = Arc::new(Schema::new(fields));
@@ -59,6 +68,8 @@ pub fn first_by_keys(
         let mut matches = Matches::new(split, segment, weight.as_deref())?;
         let mut columns =
             SegmentColumns::open(split, segment, schema.clone(), matches.size_hint())?;
+        let mut points =
+            if scored { Some(Points::open(scoring, segment, node, true)?) } else { None };
         loop {
             docs.clear();
             matches.fill(&mut docs, BLOCK);
@@ -66,7 +77,13 @@ pub fn first_by_keys(
                 break;
             }
             let arrays = columns.read(&Docs::of(&docs))?;
-            let arrays = arrays.iter().map(one_zero).collect::<Result<Vec<_>>>()?;
+            let mut arrays = arrays.iter().map(one_zero).collect::<Result<Vec<_>>>()?;
+            if let Some(points) = &mut points {
+                let scores: ArrayRef = Arc::new(Float32Array::from(points.scores(&docs)));
+                for (at, _) in keys.iter().enumerate().filter(|(_, key)| is_score(key)) {
+                    arrays.insert(at, scores.clone());
+                }
+            }
             let rows = converter.convert_columns(&arrays)?;
             for (at, row) in rows.iter().enumerate() {
                 kept.offer(row, segment, docs[at]);
@@ -114,7 +131,7 @@ impl Kept {
 
 fn key_type(split: &Split, key: &SortKey) -> Result<DataType> {
     let Some(column) = split.layout.get(&key.field) else {
-        return Ok(DataType::Null);
+        return Ok(if key.field == SCORE_COLUMN { DataType::Float32 } else { DataType::Null });
     };
     if column.data_type.is_nested() {
         return Err(EngineError::bad_query(format!("column `{}` has no order", key.field)));
@@ -123,7 +140,7 @@ fn key_type(split: &Split, key: &SortKey) -> Result<DataType> {
 }
 
 /// Floats with one zero and one NaN, so that their bytes order as Spark orders them.
-fn one_zero(array: &ArrayRef) -> Result<ArrayRef> {
+pub fn one_zero(array: &ArrayRef) -> Result<ArrayRef> {
     if !matches!(array.data_type(), DataType::Float32 | DataType::Float64) {
         return Ok(array.clone());
     }

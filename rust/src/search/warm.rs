@@ -4,6 +4,7 @@ use tantivy::query::Query;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{SegmentReader, Term};
 
+use crate::cancel::Cancel;
 use crate::open::Split;
 
 /// Requests in flight.
@@ -27,7 +28,10 @@ pub fn fetch_terms(split: &Split, query: &dyn Query) {
         for few in terms.chunks(PARALLEL) {
             std::thread::scope(|scope| {
                 for (term, positions) in few {
-                    scope.spawn(|| fetch_term(&segment.reader, term, *positions));
+                    let cancel = Cancel::current();
+                    scope.spawn(|| {
+                        Cancel::during(cancel, || fetch_term(&segment.reader, term, *positions))
+                    });
                 }
             });
         }

@@ -2,14 +2,19 @@
 
 mod bundle;
 mod hotcache;
+mod lengths;
 mod nulls;
 mod pack;
 mod sidecar;
+mod types;
 
 pub use bundle::{BLOCK_BYTES, BUNDLE_MAGIC, BundleWriter, Extent};
 pub use hotcache::{HOTCACHE_MAGIC, HotFile, build as build_hotcache, record as record_hotcache};
+pub use lengths::{note_lengths, sum_lengths};
 pub use nulls::{NULLS_FILE, NullRows};
 pub use pack::{Packed, pack};
 pub use sidecar::{
     Encoding, Layout, SIDECAR_FILE, SIDECAR_SUM_FILE, SIDECAR_VERSION, Sidecar, SidecarColumn,
+    SourceFiles,
 };
+pub use types::{parse as parse_type, to_spark};

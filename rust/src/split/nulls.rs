@@ -1,7 +1,7 @@
 //! Which rows have no value, for columns whose fast fields cannot say it.
 //!
 //! `u32 number of columns`, then for each `u32 length · name · u64 length · roaring bitmap`
-//! (little-endian, portable bitmap serialisation).
+//! (little-endian, portable bitmap serialization).
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -42,7 +42,7 @@ impl NullRows {
         for _ in 0..count {
             let len = take(&mut rest).map(u32::from_le_bytes).ok_or_else(|| damaged("no name"))?;
             let name = slice(&mut rest, u64::from(len)).ok_or_else(|| damaged("a name is cut"))?;
-            let name = std::str::from_utf8(name).map_err(|_| damaged("a name is no text"))?;
+            let name = std::str::from_utf8(name).map_err(|_| damaged("a name is not UTF-8"))?;
             let len = take(&mut rest).map(u64::from_le_bytes).ok_or_else(|| damaged("no rows"))?;
             let rows = slice(&mut rest, len).ok_or_else(|| damaged("a bitmap is cut"))?;
             let rows = RoaringBitmap::deserialize_from(rows)

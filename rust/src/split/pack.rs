@@ -39,7 +39,8 @@ pub fn pack(
     let names: BTreeSet<PathBuf> = hot.iter().map(|file| file.path.clone()).collect();
     for path in &names {
         let file = directory.open_read(path).map_err(tantivy::TantivyError::from)?;
-        let name = path.to_str().ok_or_else(|| EngineError::internal("a file name is no text"))?;
+        let name =
+            path.to_str().ok_or_else(|| EngineError::internal("a file name is not UTF-8"))?;
         let content = file.read_bytes()?;
         bundle.add(name, content.as_slice())?;
     }

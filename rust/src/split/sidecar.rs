@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use arrow::datatypes::DataType;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::source::{Identity, Run};
+use crate::split::types::parse as parse_type;
 
 pub const SIDECAR_FILE: &str = "_indextables.json";
 /// CRC-32 of the sidecar, which itself has those of all other files.
 pub const SIDECAR_SUM_FILE: &str = "_indextables.crc";
-pub const SIDECAR_VERSION: u32 = 1;
+/// Version 1 had Arrow's display names as types.
+pub const SIDECAR_VERSION: u32 = 2;
 
 /// How much of a row is kept in the document store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -19,6 +24,8 @@ pub enum Layout {
     Compatible,
     /// Only what columns cannot give back is stored.
     Lean,
+    /// The rows are those of Parquet files, which the split only indexes.
+    Companion,
 }
 
 /// How the values of a column became values of a tantivy field.
@@ -67,15 +74,24 @@ impl Encoding {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SidecarColumn {
     pub name: String,
-    /// Arrow's name of the column's type.
+    /// The column's type as Spark's JSON.
     #[serde(rename = "type")]
-    pub data_type: String,
+    pub data_type: Value,
     pub encoding: Encoding,
     /// Some value is too long for a term or a fast column: only the document store has it whole.
     #[serde(default)]
     pub overlong: bool,
+    /// Of a companion: some value reads otherwise from its field than it was written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inexact: bool,
     /// Rows without a value.
     pub nulls: u64,
+    /// What stays the same of the column in the source when it is renamed there.
+    #[serde(default, skip_serializing_if = "Identity::is_empty")]
+    pub address: Identity,
+    /// Tokens of a text column: the sum of the lengths that its rows keep for scores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     /// The field with the exact bytes of values that do not survive parsing, rendering or decoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -92,6 +108,9 @@ pub struct Sidecar {
     pub layout: Layout,
     pub rows: u64,
     pub columns: Vec<SidecarColumn>,
+    /// Which rows of which files the documents are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceFiles>,
     #[serde(default)]
     pub checksums: BTreeMap<String, u32>,
     /// Checksums of the blocks of `BLOCK_BYTES` of each file, so that a reader compares what it touches.
@@ -99,11 +118,25 @@ pub struct Sidecar {
     pub blocks: BTreeMap<String, Vec<u32>>,
 }
 
+impl SidecarColumn {
+    /// The column's type, if it is one of those known here.
+    pub fn arrow_type(&self) -> Option<DataType> {
+        parse_type(&self.data_type)
+    }
+}
+
+/// The rows of a companion split, in document order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SourceFiles {
+    pub runs: Vec<Run>,
+}
+
 impl Sidecar {
     pub fn new(layout: Layout, rows: u64, columns: Vec<SidecarColumn>) -> Self {
         let writer = crate::WRITER.to_owned();
+        let version = SIDECAR_VERSION;
         let (checksums, blocks) = (BTreeMap::new(), BTreeMap::new());
-        Self { version: SIDECAR_VERSION, writer, layout, rows, columns, checksums, blocks }
+        Self { version, writer, layout, rows, columns, source: None, checksums, blocks }
     }
 
     pub fn column(&self, name: &str) -> Option<&SidecarColumn> {

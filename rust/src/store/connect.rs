@@ -1,7 +1,5 @@
-//! Reaching a remote store: the builder of its kind, patience, and who asks.
-//!
-//! The options come from `indextables.storage.connection`, which gives the same ones to the client
-//! of the log, so that both always agree.
+//! Reaching a remote store: the builder of its kind, patience, and who asks. The options come from
+//! `indextables.storage.connection`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -17,14 +15,13 @@ use url::Url;
 
 use super::Counters;
 use super::credentials::{Provider, aws, azure, google};
+use super::failure::Wording;
+use super::hdfs::Hdfs;
 use super::runtime::PerProcess;
 use crate::cache;
 use crate::error::{EngineError, Result};
 
-const REDACTED: &str = "***REDACTED***";
-/// Option keys whose values no message may show.
-const SECRET: [&str; 7] =
-    ["access_key_id", "secret", "account_key", "token", "sas", "service_account_key", "proxy"];
+const HDFS: &str = "hdfs";
 
 /// How to reach an object store; connections are made again after a fork.
 pub(super) struct Client {
@@ -33,6 +30,7 @@ pub(super) struct Client {
     pub(super) upload: UploadPlan,
     pub(super) reading: ReadPlan,
     pub(super) cache: Arc<cache::Options>,
+    pub(super) wording: Wording,
     connection: PerProcess<Arc<dyn ObjectStore>>,
     pub(super) counters: Counters,
 }
@@ -75,12 +73,31 @@ impl Client {
             concurrency: number("read_concurrency", 8)?.max(1) as usize,
         };
         let cache = Arc::new(cache::Options::parse(&options)?);
-        let (connection, counters) = (PerProcess::new(), Counters::default());
-        Ok(Client { url, options, upload, reading, cache, connection, counters })
+        let wording = Wording::new(&options);
+        let (connection, counters) = (PerProcess::new(), Counters::new(true));
+        Ok(Client { url, options, upload, reading, cache, wording, connection, counters })
+    }
+
+    /// The path inside the store that its URL ends with.
+    pub(super) fn root(url: &Url) -> object_store::Result<Path> {
+        if url.scheme() == HDFS {
+            return Ok(Path::from_url_path(url.path())?);
+        }
+        Ok(ObjectStoreScheme::parse(url)?.1)
+    }
+
+    /// Whether the store has folders, which know what they hold and which stay when they are empty.
+    pub(super) fn has_folders(&self) -> bool {
+        self.url.scheme() == HDFS
+    }
+
+    /// Whether a listing comes sorted by path, whatever the folders in it.
+    pub(super) fn lists_in_order(&self) -> bool {
+        !self.has_folders()
     }
 
     pub(super) fn connect(&self) -> Result<Arc<dyn ObjectStore>> {
-        self.connection.get(|| self.build().map_err(|e| self.failed(self.url.as_str(), e)))
+        self.connection.get(|| self.build().map_err(|e| self.failed(&Path::default(), e)))
     }
 
     fn build(&self) -> object_store::Result<Arc<dyn ObjectStore>> {
@@ -100,6 +117,9 @@ impl Client {
                 Ok(Arc::new(builder.build()?))
             }};
         }
+        if self.url.scheme() == HDFS {
+            return Ok(Arc::new(Hdfs::connect(&self.url, &self.options)?));
+        }
         match ObjectStoreScheme::parse(&self.url)?.0 {
             ObjectStoreScheme::Memory => Ok(shared_memory()),
             ObjectStoreScheme::AmazonS3 => built!(AmazonS3Builder, aws),
@@ -113,8 +133,12 @@ impl Client {
     pub(super) fn address(&self, path: &Path) -> String {
         let endpoint = self.options.iter().find(|(key, _)| key.contains("endpoint"));
         let endpoint = endpoint.map_or("", |(_, value)| value);
-        let (scheme, place) = (self.url.scheme(), self.url.authority());
-        format!("{scheme}://{place}/{path} {endpoint}")
+        format!("{} {endpoint}", self.shown(path))
+    }
+
+    /// An object as people are told of it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        format!("{}://{}/{path}", self.url.scheme(), self.url.authority())
     }
 
     /// Throttling and lost connections are waited out; a refused condition never is.
@@ -132,31 +156,6 @@ impl Client {
             retry_timeout: Duration::from_secs(number("retry_seconds", 120)),
         }
     }
-
-    /// The error of a request, without the secrets a server may have echoed.
-    pub(super) fn failed(&self, path: &str, error: object_store::Error) -> EngineError {
-        let path = path.to_owned();
-        match error {
-            object_store::Error::NotFound { .. } => EngineError::Missing { path },
-            object_store::Error::AlreadyExists { .. } => EngineError::Exists { path },
-            object_store::Error::Generic { source, .. } if source.is::<EngineError>() => {
-                source.downcast_ref::<EngineError>().map_or_else(
-                    || EngineError::internal("an error lost its type"),
-                    EngineError::clone,
-                )
-            }
-            other => EngineError::Storage { path, detail: self.strike(other.to_string()) },
-        }
-    }
-
-    fn strike(&self, mut text: String) -> String {
-        for (key, value) in &self.options {
-            if !value.is_empty() && SECRET.iter().any(|word| key.contains(word)) {
-                text = text.replace(value, REDACTED);
-            }
-        }
-        text
-    }
 }
 
 /// All `memory:` stores of a process are one, so that a writer and a reader meet.
@@ -172,15 +171,6 @@ mod tests {
     fn client(options: &[(&str, &str)]) -> Result<Client> {
         let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         Client::new(Url::parse("s3://b/t").map_err(EngineError::internal)?, options)
-    }
-
-    #[test]
-    fn secrets_are_struck_out_of_messages() -> Result<()> {
-        let client = client(&[("aws_secret_access_key", "hush"), ("aws_region", "r")])?;
-        let error = object_store::Error::Generic { store: "S3", source: "hush in r".into() };
-        let shown = client.failed("p", error).to_string();
-        assert!(!shown.contains("hush") && shown.contains("in r"), "{shown}");
-        Ok(())
     }
 
     #[test]

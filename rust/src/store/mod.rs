@@ -1,24 +1,30 @@
-//! Object stores and local disk, reached by a URL and the options of crate `object_store`.
+//! Object stores and local disk, reached by a URL and the options of crate `object_store`: the one client
+//! of the engine and of Python.
 
 mod connect;
+mod counters;
 mod credentials;
+mod failure;
+mod hdfs;
+mod local;
+mod objects;
 mod remote;
 mod runtime;
 mod source;
 mod upload;
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Path as FilePath, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use object_store::ObjectStoreExt;
 use object_store::path::Path;
 use url::Url;
 
+pub use counters::{Counters, Request, totals};
 pub use credentials::set_credentials_source;
+pub use objects::Listing;
 pub(crate) use runtime::PerProcess;
 pub use source::{BytesSource, RangeSource};
 pub use upload::Upload;
@@ -26,38 +32,18 @@ pub use upload::Upload;
 use crate::cancel::Cancel;
 use crate::error::{At, EngineError, Result};
 use connect::Client;
+use local::Folder;
 use remote::RemoteSource;
+use source::ForeignFile;
 
-/// What was asked of object stores since the process started.
-#[derive(Debug, Default)]
-pub struct Counters {
-    requests: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl Counters {
-    pub fn requests(&self) -> u64 {
-        self.requests.load(Relaxed)
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes.load(Relaxed)
-    }
-
-    fn add(&self, requests: u64, bytes: u64) {
-        self.requests.fetch_add(requests, Relaxed);
-        self.bytes.fetch_add(bytes, Relaxed);
-        if !std::ptr::eq(self, &raw const TOTAL) {
-            TOTAL.add(requests, bytes);
-        }
-    }
-}
-
-static TOTAL: Counters = Counters { requests: AtomicU64::new(0), bytes: AtomicU64::new(0) };
-
-/// Counters of all stores of this process.
-pub fn totals() -> &'static Counters {
-    &TOTAL
+/// What is known of an object without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meta {
+    /// Relative to the store's root.
+    pub path: String,
+    pub size: u64,
+    pub modified_ms: i64,
+    pub e_tag: Option<String>,
 }
 
 /// A place that holds the files of a table.
@@ -69,23 +55,22 @@ pub struct Store {
 
 #[derive(Clone)]
 enum Place {
-    Local(PathBuf),
+    Local(Arc<Folder>),
     Remote(Arc<Client>, Path),
 }
 
 impl Store {
-    /// Opens a store by URL (`file:`, a plain path, `memory:`, `s3:`, `az:`/`abfss:`, `gs:`, `http:`)
-    /// and a JSON object of options; nothing is connected yet.
+    /// Opens a store by URL (`file:`, a plain path, `memory:`, `s3:`, `az:`/`abfss:`, `gs:`, `hdfs:`,
+    /// `http:`) and a JSON object of options; nothing is connected yet.
     pub fn open(url: &str, options: &str) -> Result<Store> {
         let options = parse_options(options)?;
         let place = if let Some(path) = local_path(url)? {
-            Place::Local(path)
+            Place::Local(Arc::new(Folder::new(path)))
         } else {
             let bad =
                 |e: &dyn std::fmt::Display| EngineError::bad_option("url", url, e.to_string());
             let parsed = Url::parse(url).map_err(|e| bad(&e))?;
-            let (_, prefix) =
-                object_store::ObjectStoreScheme::parse(&parsed).map_err(|e| bad(&e))?;
+            let prefix = Client::root(&parsed).map_err(|e| bad(&e))?;
             Place::Remote(Arc::new(Client::new(parsed, options)?), prefix)
         };
         Ok(Store { url: url.to_owned(), place })
@@ -95,18 +80,31 @@ impl Store {
         &self.url
     }
 
-    /// Requests made through this store, none for local disk.
-    pub fn counters(&self) -> (u64, u64) {
+    /// Whether reading costs a round trip.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.place, Place::Remote(..))
+    }
+
+    /// Whether folders know their names, so that listing one costs as much as it has.
+    pub fn has_folders(&self) -> bool {
         match &self.place {
-            Place::Local(_) => (0, 0),
-            Place::Remote(client, _) => (client.counters.requests(), client.counters.bytes()),
+            Place::Local(_) => true,
+            Place::Remote(client, _) => client.has_folders(),
+        }
+    }
+
+    /// What was asked through this store.
+    pub fn counters(&self) -> &Counters {
+        match &self.place {
+            Place::Local(folder) => &folder.counters,
+            Place::Remote(client, _) => &client.counters,
         }
     }
 
     /// The file on local disk, where the store is one.
     pub fn local_file(&self, path: &str) -> Option<PathBuf> {
         match &self.place {
-            Place::Local(root) => local_file(root, path).ok(),
+            Place::Local(folder) => folder.file(path).ok(),
             Place::Remote(..) => None,
         }
     }
@@ -121,6 +119,28 @@ impl Store {
         self.open_source(path, len, false)
     }
 
+    /// Opens a file of another writer. Names may be used again there: `stamp` is part of what is
+    /// known in the caches.
+    pub fn foreign(
+        &self,
+        path: &str,
+        len: Option<u64>,
+        stamp: Option<&str>,
+        cached: bool,
+    ) -> Result<Arc<dyn RangeSource>> {
+        match &self.place {
+            Place::Local(folder) => Ok(Arc::new(ForeignFile::open(&folder.file(path)?).at(path)?)),
+            Place::Remote(client, prefix) => {
+                let full = object_path(prefix, path)?;
+                let source = RemoteSource::open(client.clone(), full, len, cached)?;
+                Ok(Arc::new(match stamp {
+                    Some(stamp) => source.stamped(stamp),
+                    None => source,
+                }))
+            }
+        }
+    }
+
     fn open_source(
         &self,
         path: &str,
@@ -128,9 +148,7 @@ impl Store {
         cached: bool,
     ) -> Result<Arc<dyn RangeSource>> {
         match &self.place {
-            Place::Local(root) => {
-                Ok(Arc::new(BytesSource::map(&local_file(root, path)?).at(path)?))
-            }
+            Place::Local(folder) => Ok(Arc::new(BytesSource::map(&folder.file(path)?).at(path)?)),
             Place::Remote(client, prefix) => {
                 let full = object_path(prefix, path)?;
                 Ok(Arc::new(RemoteSource::open(client.clone(), full, len, cached)?))
@@ -140,44 +158,92 @@ impl Store {
 
     /// All bytes of a file.
     pub fn get(&self, path: &str) -> Result<Bytes> {
+        self.find(path)?.ok_or_else(|| EngineError::Missing { path: path.to_owned() })
+    }
+
+    /// All bytes of a file, if there is one.
+    pub fn find(&self, path: &str) -> Result<Option<Bytes>> {
         match &self.place {
-            Place::Local(root) => Ok(fs::read(local_file(root, path)?).at(path)?.into()),
+            Place::Local(folder) => folder.find(path),
+            Place::Remote(client, prefix) => client.find(&object_path(prefix, path)?),
+        }
+    }
+
+    /// Several files, some at a time where that is a matter of waiting, in order.
+    pub fn find_all(&self, paths: &[String], at_once: usize) -> Result<Vec<Option<Bytes>>> {
+        match &self.place {
+            Place::Local(folder) => paths.iter().map(|path| folder.find(path)).collect(),
             Place::Remote(client, prefix) => {
-                let full = object_path(prefix, path)?;
-                let store = client.connect()?;
-                let read = runtime::block_on(async { store.get(&full).await?.bytes().await })?;
-                let bytes = read.map_err(|e| client.failed(path, e))?;
-                client.counters.add(1, bytes.len() as u64);
-                Ok(bytes)
+                let full: Result<Vec<Path>> =
+                    paths.iter().map(|p| object_path(prefix, p)).collect();
+                client.find_all(&full?, at_once)
             }
+        }
+    }
+
+    /// Ranges of one file; near ones are fetched together.
+    pub fn ranges(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        match &self.place {
+            Place::Local(folder) => folder.ranges(path, ranges),
+            Place::Remote(client, prefix) => client.ranges(&object_path(prefix, path)?, ranges),
         }
     }
 
     /// Writes a whole file, replacing what was there.
     pub fn put(&self, path: &str, bytes: Bytes) -> Result<()> {
+        self.write(path, bytes, false).map(|_| ())
+    }
+
+    /// Writes a whole file if there is none; of several writers one wins, which is told by `true`.
+    pub fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool> {
+        self.write(path, bytes, true)
+    }
+
+    fn write(&self, path: &str, bytes: Bytes, if_absent: bool) -> Result<bool> {
         match &self.place {
-            Place::Local(root) => {
-                let target = local_file(root, path)?;
-                make_parent(&target).at(path)?;
-                let partial = partial_name(&target);
-                fs::write(&partial, &bytes).at(path)?;
-                fs::rename(&partial, &target).at(path)
+            Place::Local(folder) => folder.put(path, &bytes, if_absent),
+            Place::Remote(client, prefix) => {
+                client.put(&object_path(prefix, path)?, bytes, if_absent)
             }
+        }
+    }
+
+    /// Size and age of a file, if there is one.
+    pub fn head(&self, path: &str) -> Result<Option<Meta>> {
+        match &self.place {
+            Place::Local(folder) => folder.head(path),
             Place::Remote(client, prefix) => {
                 let full = object_path(prefix, path)?;
-                let store = client.connect()?;
-                client.counters.add(1, 0);
-                runtime::block_on(async { store.put(&full, bytes.into()).await })?
-                    .map_err(|e| client.failed(path, e))?;
-                Ok(())
+                let skip = full.as_ref().len() - path.len();
+                Ok(client.head(&full)?.map(|meta| objects::below(&meta, skip)))
             }
+        }
+    }
+
+    /// Everything below a folder (the whole store for ``), after a path, in the order of paths.
+    pub fn list(&self, folder: &str, after: Option<&str>) -> Result<Listing> {
+        match &self.place {
+            Place::Local(here) => here.list(folder, after.unwrap_or_default()).map(Listing::known),
+            Place::Remote(client, prefix) => {
+                let below = folder_path(prefix, folder)?;
+                let after = after.map(|path| object_path(prefix, path)).transpose()?;
+                Listing::ask(client.clone(), prefix.clone(), &below, after)
+            }
+        }
+    }
+
+    /// The names in a folder, files and folders, unsorted; for stores that have folders.
+    pub fn names(&self, folder: &str) -> Result<Vec<String>> {
+        match &self.place {
+            Place::Local(here) => here.names(folder),
+            Place::Remote(client, prefix) => client.names(&folder_path(prefix, folder)?),
         }
     }
 
     /// Begins a new file of about this size; it appears when it is completed.
     pub fn create(&self, path: &str, expected: u64, cancel: &Cancel) -> Result<Upload> {
         match &self.place {
-            Place::Local(root) => Upload::local(local_file(root, path)?, cancel),
+            Place::Local(folder) => Upload::local(folder.file(path)?, cancel),
             Place::Remote(client, prefix) => {
                 let full = object_path(prefix, path)?;
                 Ok(Upload::remote(client.clone(), full, expected, cancel))
@@ -188,33 +254,23 @@ impl Store {
     /// Removes a file; it is no error when it is gone already.
     pub fn delete(&self, path: &str) -> Result<()> {
         match &self.place {
-            Place::Local(root) => match fs::remove_file(local_file(root, path)?) {
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-                other => other.at(path),
-            },
-            Place::Remote(client, prefix) => {
-                let full = object_path(prefix, path)?;
-                let store = client.connect()?;
-                client.counters.add(1, 0);
-                match runtime::block_on(async { store.delete(&full).await })? {
-                    Err(object_store::Error::NotFound { .. }) => Ok(()),
-                    other => other.map_err(|e| client.failed(path, e)),
-                }
-            }
+            Place::Local(folder) => folder.delete(path),
+            Place::Remote(client, prefix) => client.delete(&object_path(prefix, path)?),
         }
     }
-}
 
-fn make_parent(file: &FilePath) -> std::io::Result<()> {
-    file.parent().map_or(Ok(()), fs::create_dir_all)
-}
-
-/// Where a file is written before it is renamed. It ends as the file does, so that one whose writer was
-/// killed is known for an orphan of its kind.
-fn partial_name(target: &FilePath) -> PathBuf {
-    let mut name = std::ffi::OsString::from(format!(".{}.", uuid::Uuid::new_v4().simple()));
-    name.push(target.file_name().unwrap_or_default());
-    target.with_file_name(name)
+    /// Removes a folder that deletions have emptied, where there are folders.
+    pub fn remove_empty(&self, folder: &str) -> Result<()> {
+        match &self.place {
+            Place::Local(here) => here.remove_empty(folder),
+            Place::Remote(client, prefix) if client.has_folders() => {
+                // not empty, or gone: either is fine
+                let _ = client.delete(&object_path(prefix, folder)?);
+                Ok(())
+            }
+            Place::Remote(..) => Ok(()),
+        }
+    }
 }
 
 pub(crate) fn parse_options(options: &str) -> Result<HashMap<String, String>> {
@@ -249,7 +305,7 @@ fn local_path(url: &str) -> Result<Option<PathBuf>> {
 }
 
 /// Paths come from logs, which anybody may have written: none leads out of the table.
-fn check_path(path: &str) -> Result<()> {
+pub fn check_path(path: &str) -> Result<()> {
     let scheme = path.split_once(":/").is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
@@ -261,9 +317,8 @@ fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-fn local_file(root: &FilePath, path: &str) -> Result<PathBuf> {
-    check_path(path)?;
-    Ok(root.join(path))
+fn folder_path(prefix: &Path, folder: &str) -> Result<Path> {
+    if folder.is_empty() { Ok(prefix.clone()) } else { object_path(prefix, folder) }
 }
 
 fn object_path(prefix: &Path, path: &str) -> Result<Path> {
@@ -329,7 +384,10 @@ mod tests {
         let many = source.read_many(&[8..10, 0..1])?;
         assert_eq!((many[0].as_slice(), many[1].as_slice()), (&b"89"[..], &b"0"[..]));
         assert!(source.read(5..11).is_err());
-        assert_eq!(store.counters(), (3, 12));
+        let counters = store.counters();
+        // the two ranges are near each other: one request brings all ten bytes
+        assert_eq!((counters.requests(), counters.bytes_read()), (3, 12));
+        assert_eq!((counters.of(Request::Get), counters.of(Request::Head)), (2, 1));
         Ok(())
     }
 

@@ -10,10 +10,11 @@ use object_store::path::Path;
 use ownedbytes::OwnedBytes;
 
 use super::connect::{Client, ReadPlan};
+use super::counters::Request;
 use super::source::{Shared, out_of_file};
 use super::{RangeSource, runtime};
 use crate::cache::FileCache;
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 use crate::profile::{self, Section};
 
 /// Few ranges are joined over holes up to this: a round trip costs more than these bytes.
@@ -37,15 +38,22 @@ impl RemoteSource {
         let len = match len {
             Some(len) => len,
             None => {
-                let store = client.connect()?;
-                client.counters.add(1, 0);
-                let head = runtime::block_on(async { store.head(&path).await })?;
-                head.map_err(|e| client.failed(path.as_ref(), e))?.size
+                let missing = || EngineError::Missing { path: client.shown(&path) };
+                client.head(&path)?.ok_or_else(missing)?.size
             }
         };
         let cache =
             cached.then(|| FileCache::new(client.cache.clone(), &client.address(&path), len));
         Ok(RemoteSource { client, path, len, cache })
+    }
+
+    /// The same file, kept in the caches apart from others of its name and length.
+    pub(super) fn stamped(mut self, stamp: &str) -> RemoteSource {
+        if self.cache.is_some() {
+            let name = format!("{} {stamp}", self.client.address(&self.path));
+            self.cache = Some(FileCache::new(self.client.cache.clone(), &name, self.len));
+        }
+        self
     }
 
     /// Fetches ranges, some at a time, and makes something of each as it arrives.
@@ -57,7 +65,8 @@ impl RemoteSource {
         let _timer = profile::start(Section::Fetch);
         let store = self.client.connect()?;
         let total = ranges.iter().map(|r| r.end - r.start).sum();
-        self.client.counters.add(ranges.len() as u64, total);
+        self.client.counters.ask(Request::Get, ranges.len() as u64);
+        self.client.counters.read(total);
         let fetched = runtime::block_on(async {
             futures::stream::iter(ranges.iter().cloned())
                 .map(|range| store.get_range(&self.path, range))
@@ -67,7 +76,7 @@ impl RemoteSource {
                 .try_collect::<Vec<_>>()
                 .await
         })?;
-        fetched.map_err(|e| self.client.failed(self.path.as_ref(), e))
+        fetched.map_err(|e| self.client.failed(&self.path, e))
     }
 
     /// Fetches ranges in few requests; which range, and its bytes.

@@ -4,11 +4,17 @@
 //! so neither a runtime nor a connection pool may be carried over.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
+use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
+
+/// How often waiting for a store looks whether it was asked to stop.
+const SLICE: Duration = Duration::from_millis(50);
 
 /// A value that belongs to the process that made it.
 pub(crate) struct PerProcess<T> {
@@ -37,9 +43,8 @@ impl<T: Clone> PerProcess<T> {
 
 static RUNTIME: PerProcess<Arc<Runtime>> = PerProcess::new();
 
-/// Runs a future to its end on the shared runtime.
-pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output> {
-    let runtime = RUNTIME.get(|| {
+fn runtime() -> Result<Arc<Runtime>> {
+    RUNTIME.get(|| {
         tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("indextables-io")
@@ -47,6 +52,42 @@ pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output> {
             .build()
             .map(Arc::new)
             .map_err(|e| EngineError::internal(format!("cannot start the I/O runtime: {e}")))
-    })?;
-    Ok(runtime.block_on(future))
+    })
+}
+
+/// Where tasks of clients run that start some themselves.
+pub(super) fn handle() -> Result<Handle> {
+    Ok(runtime()?.handle().clone())
+}
+
+/// Runs a future to its end on the shared runtime, or until this thread is asked to stop: then what it
+/// has sent gets no answer any more.
+pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output> {
+    let runtime = runtime()?;
+    let Some(cancel) = Cancel::current() else {
+        return Ok(runtime.block_on(future));
+    };
+    runtime.block_on(async {
+        let mut future = pin!(future);
+        loop {
+            match tokio::time::timeout(SLICE, future.as_mut()).await {
+                Ok(output) => return Ok(output),
+                Err(_) => cancel.check()?,
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_ends_when_it_is_asked_to() {
+        let cancel = Cancel::default();
+        cancel.ask();
+        let waited = Cancel::during(Some(cancel), || block_on(std::future::pending::<()>()));
+        assert!(matches!(waited, Err(EngineError::Interrupted)));
+        assert!(Cancel::current().is_none());
+    }
 }

@@ -32,6 +32,47 @@ pub trait RangeSource: Send + Sync + 'static {
     fn is_remote(&self) -> bool {
         false
     }
+
+    /// What tells a local file from another one that was written in its place.
+    fn stamp(&self) -> Option<u128> {
+        None
+    }
+}
+
+/// A local file of another writer, who may cut or replace it at any time: it is read, never mapped.
+pub(super) struct ForeignFile {
+    file: std::fs::File,
+    len: u64,
+    stamp: Option<u128>,
+}
+
+impl ForeignFile {
+    pub(super) fn open(path: &Path) -> io::Result<ForeignFile> {
+        let file = std::fs::File::open(path)?;
+        let facts = file.metadata()?;
+        let modified = facts.modified().ok();
+        let age = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        Ok(ForeignFile { file, len: facts.len(), stamp: age.map(|age| age.as_nanos()) })
+    }
+}
+
+impl RangeSource for ForeignFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<OwnedBytes> {
+        if range.start > range.end || range.end > self.len {
+            return Err(out_of_file(&range, self.len));
+        }
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, &mut bytes, range.start)?;
+        Ok(OwnedBytes::new(bytes))
+    }
+
+    fn stamp(&self) -> Option<u128> {
+        self.stamp
+    }
 }
 
 /// A file whose bytes are all addressable: a memory map or a buffer.

@@ -4,18 +4,23 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
 use tokio::task::JoinSet;
 
 use super::connect::{Client, UploadPlan};
-use super::{make_parent, partial_name, runtime};
+use super::counters::Request;
+use super::local::{make_parent, partial_name};
+use super::runtime;
 use crate::cancel::Cancel;
 use crate::error::{At, EngineError, Result};
 
 /// No store takes more parts than this.
 const MOST_PARTS: u64 = 10_000;
+/// How long the parts of a failed upload may take to be removed.
+const LAST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Takes the bytes of a new file front to back. What was not completed is taken back when it is dropped.
 pub struct Upload {
@@ -159,7 +164,7 @@ impl Parts {
 
     fn begin(&mut self) -> Result<()> {
         let store = self.client.connect()?;
-        self.client.counters.add(1, 0);
+        self.client.counters.ask(Request::Part, 1);
         let begun = runtime::block_on(store.put_multipart(&self.path))?;
         self.begun = Some(begun.map_err(|e| self.failed(e))?);
         // more than a part may have been held back
@@ -176,7 +181,8 @@ impl Parts {
     /// Sets a part on its way, as soon as few enough are.
     fn send(&mut self, part: Vec<u8>) -> Result<()> {
         let begun = self.begun.as_mut().ok_or_else(|| EngineError::internal("no upload"))?;
-        self.client.counters.add(1, 0);
+        self.client.counters.ask(Request::Part, 1);
+        self.client.counters.wrote(part.len() as u64);
         let sending = begun.put_part(PutPayload::from(part));
         let most = self.client.upload.concurrency;
         let set = &mut self.sending;
@@ -193,7 +199,8 @@ impl Parts {
     fn complete(&mut self) -> Result<()> {
         if self.begun.is_none() {
             let (store, whole) = (self.client.connect()?, std::mem::take(&mut self.held));
-            self.client.counters.add(1, 0);
+            self.client.counters.ask(Request::Put, 1);
+            self.client.counters.wrote(whole.len() as u64);
             let sent = runtime::block_on(async { store.put(&self.path, whole.into()).await })?;
             return sent.map(|_| ()).map_err(|e| self.failed(e));
         }
@@ -202,7 +209,7 @@ impl Parts {
             self.send(last)?;
         }
         let (begun, set) = (&mut self.begun, &mut self.sending);
-        self.client.counters.add(1, 0);
+        self.client.counters.ask(Request::Part, 1);
         let completed = runtime::block_on(async {
             while !set.is_empty() {
                 arrived(set).await?;
@@ -218,7 +225,7 @@ impl Parts {
     }
 
     fn failed(&self, error: object_store::Error) -> EngineError {
-        self.client.failed(self.path.as_ref(), error)
+        self.client.failed(&self.path, error)
     }
 }
 
@@ -230,11 +237,17 @@ impl Drop for Parts {
     fn drop(&mut self) {
         let Some(mut upload) = self.begun.take() else { return };
         let sending = &mut self.sending;
-        self.client.counters.add(1, 0);
-        // parts cost their owner money until somebody removes them; the first error tells more
-        let _ = runtime::block_on(async {
-            sending.shutdown().await;
-            upload.abort().await
+        self.client.counters.ask(Request::Part, 1);
+        // parts cost their owner money until somebody removes them, so an interrupt waits a little for
+        // that too; the first error tells more
+        let _ = Cancel::during(None, || {
+            runtime::block_on(async {
+                let removed = async {
+                    sending.shutdown().await;
+                    upload.abort().await
+                };
+                tokio::time::timeout(LAST_PATIENCE, removed).await
+            })
         });
     }
 }

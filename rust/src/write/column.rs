@@ -128,6 +128,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Whatever values there can be.
+    pub fn any() -> Self {
+        Self { beyond_dates: true, overlong: true, inexact: true, not_utf8: true }
+    }
+
     pub fn and(self, other: Self) -> Self {
         Self {
             beyond_dates: self.beyond_dates || other.beyond_dates,
@@ -335,7 +340,7 @@ fn longest(cells: &Cells) -> usize {
 fn object(column: &Column, node: crate::write::nested::Node) -> Cells {
     use crate::write::nested::Node;
     match node {
-        // pairs in the place of an object are told from one by not being wrapped
+        // pairs instead of an object are recognized because they are not wrapped
         Node::List { .. } if !has_plain_keys(&column.data_type) => {
             Cells::Wrapped(column.name.clone(), node)
         }
@@ -417,7 +422,7 @@ fn convert<T: Placeholder>(
     Ok((values, source))
 }
 
-/// What stands in a row without a value; never read.
+/// Placeholder in a row without a value; never read.
 trait Placeholder {
     fn placeholder() -> Self;
 }

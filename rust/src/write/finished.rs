@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use tantivy::Index;
+use tantivy::directory::{Directory, RamDirectory};
+use tantivy::index::SegmentComponent;
+use tantivy::{Index, TantivyDocument};
 
 use crate::cancel::Cancel;
-use crate::error::{At, Result};
-use crate::split::{NullRows, Packed, Sidecar, pack};
+use crate::error::{At, EngineError, Result};
+use crate::source::Run;
+use crate::split::{NullRows, Packed, Sidecar, note_lengths, pack};
 use crate::store::Store;
 use crate::write::doc_mapping::doc_mapping;
 use crate::write::scratch::Scratch;
@@ -23,6 +26,8 @@ pub struct SplitInfo {
     pub uncompressed_size: u64,
     pub doc_mapping: Value,
     pub columns: BTreeMap<String, ColumnInfo>,
+    /// Of a companion: the rows of the source it indexes.
+    pub runs: Vec<Run>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -47,6 +52,11 @@ impl SplitInfo {
             uncompressed_size: packed.extent.footer_start,
             doc_mapping: doc_mapping(index)?,
             columns: columns.collect(),
+            runs: packed
+                .sidecar
+                .as_ref()
+                .and_then(|sidecar| sidecar.source.as_ref())
+                .map_or_else(Vec::new, |source| source.runs.clone()),
         })
     }
 }
@@ -62,11 +72,39 @@ pub struct Finished {
 
 impl Finished {
     /// Packs the files straight into the store; there is no packed copy of them on this machine.
-    pub fn send(self, store: &Store, path: &str, cancel: &Cancel) -> Result<SplitInfo> {
+    pub fn send(mut self, store: &Store, path: &str, cancel: &Cancel) -> Result<SplitInfo> {
+        if let Some(sidecar) = &mut self.sidecar {
+            note_lengths(&self.index, sidecar)?;
+        }
         let mut upload = store.create(path, self.scratch.written(), cancel)?;
         let packed = pack(&self.scratch, self.sidecar, &self.nulls, &mut upload).at(path)?;
         let info = SplitInfo::new(&packed, &self.index)?;
         upload.complete()?;
         Ok(info)
     }
+}
+
+/// Memory of a writer that gets no rows; the smallest that tantivy takes.
+const LITTLE_HEAP: usize = 15_000_000;
+
+/// Where nothing is stored, the store still has some bytes for each row: replaces it by an empty one.
+pub fn forget_documents(index: &Index, scratch: &Scratch) -> Result<()> {
+    let schema = index.schema();
+    if schema.fields().any(|(_, entry)| entry.is_stored()) {
+        return Ok(());
+    }
+    let store_of = |index: &Index| -> Result<std::path::PathBuf> {
+        let segments = index.searchable_segment_metas()?;
+        let segment = segments.first().ok_or_else(|| EngineError::internal("no segment"))?;
+        Ok(segment.relative_path(SegmentComponent::Store))
+    };
+    let memory = RamDirectory::create();
+    let empty = Index::builder()
+        .schema(schema)
+        .settings(index.settings().clone())
+        .single_segment_index_writer::<TantivyDocument>(memory.clone(), LITTLE_HEAP)?
+        .finalize()?;
+    let file = memory.open_read(&store_of(&empty)?).map_err(tantivy::TantivyError::from)?;
+    let path = scratch.path(&store_of(index)?.to_string_lossy());
+    std::fs::write(&path, file.read_bytes()?.as_slice()).at(&path.to_string_lossy())
 }

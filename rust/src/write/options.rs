@@ -1,12 +1,14 @@
-//! What the caller may choose: per field and for the whole split, as JSON.
+//! What the caller may choose: per field and for the whole split, as plain values.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use serde_json::Value;
 use tantivy::schema::IndexRecordOption;
 use tantivy::store::{Compressor, ZstdCompressor};
 
 use crate::error::{EngineError, Result};
+use crate::source::Identity;
 use crate::split::Layout;
 use crate::tokenizer::{self, DEFAULT_TOKEN_LENGTH, MAX_TOKEN_LENGTH};
 
@@ -63,6 +65,10 @@ pub struct FieldSpec {
     pub indexed: Option<bool>,
     pub stats: Option<bool>,
     pub json_mode: Option<JsonMode>,
+    /// Of a companion: the values are kept in the split, too.
+    pub kept: Option<bool>,
+    /// Of a companion: where the column is in the files of the source.
+    pub address: Option<Identity>,
 }
 
 impl FieldSpec {
@@ -91,6 +97,8 @@ pub struct WriteOptions {
     pub store_block_bytes: Option<usize>,
     /// Longest text kept as minimum or maximum, in characters.
     pub stats_length: usize,
+    /// Encodings that hold whatever comes: no batch is refused.
+    pub any_value: bool,
 }
 
 impl Default for WriteOptions {
@@ -102,23 +110,22 @@ impl Default for WriteOptions {
             store_compression: None,
             store_block_bytes: None,
             stats_length: 32,
+            any_value: false,
         }
     }
 }
 
 impl WriteOptions {
-    pub fn parse(json: &str) -> Result<Self> {
-        if json.trim().is_empty() {
-            return Ok(Self::default());
-        }
-        serde_json::from_str(json)
-            .map_err(|e| EngineError::bad_option("writer options", json, e.to_string()))
+    pub fn from_value(value: Value) -> Result<Self> {
+        let shown = value.to_string();
+        serde_json::from_value(value)
+            .map_err(|e| EngineError::bad_option("writer options", shown, e.to_string()))
     }
 
     pub fn compressor(&self) -> Result<Compressor> {
         let default = match self.layout {
             Layout::Compatible => "lz4",
-            Layout::Lean => "zstd:1",
+            Layout::Lean | Layout::Companion => "zstd:1",
         };
         let name = self.store_compression.as_deref().unwrap_or(default);
         let zstd = |level| Ok(Compressor::Zstd(ZstdCompressor { compression_level: level }));
@@ -140,16 +147,14 @@ impl WriteOptions {
     pub fn block_bytes(&self) -> usize {
         self.store_block_bytes.unwrap_or(match self.layout {
             Layout::Compatible => 16 << 10,
-            Layout::Lean => 64 << 10,
+            Layout::Lean | Layout::Companion => 64 << 10,
         })
     }
 }
 
-/// The field specifications of a JSON array.
-pub fn parse_fields(json: &str) -> Result<Vec<FieldSpec>> {
-    if json.trim().is_empty() {
-        return Ok(Vec::new());
-    }
-    serde_json::from_str(json)
-        .map_err(|e| EngineError::bad_option("field specifications", json, e.to_string()))
+/// The field specifications in a list.
+pub fn field_specs(value: Value) -> Result<Vec<FieldSpec>> {
+    let shown = value.to_string();
+    serde_json::from_value(value)
+        .map_err(|e| EngineError::bad_option("field specifications", shown, e.to_string()))
 }

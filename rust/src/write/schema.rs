@@ -21,6 +21,8 @@ pub struct FieldPlan {
     pub source: Option<String>,
     /// Exact strings are bytes: some are not UTF-8.
     pub source_bytes: bool,
+    /// What the field cannot give back is read from the source's files.
+    companion: bool,
 }
 
 /// Prefix of fields that hold the exact strings of a column.
@@ -36,12 +38,15 @@ impl FieldPlan {
         let minimal = is_object && spec.json_mode == Some(JsonMode::Minimal);
         let fast = !minimal && !matches!(encoding, E::Text | E::Bytes);
         let lean = layout == Layout::Lean;
+        let companion = layout == Layout::Companion;
         // a column that is neither fast nor stored could not be read
         let stored = !lean || is_object || matches!(encoding, E::Text | E::Bytes);
         // equality on floats is rare and a fast column answers it; each value would be a term of its own
         let indexed = match encoding {
             E::F64 => false,
             E::Text | E::Bytes | E::String | E::StringBytes => true,
+            // a fast column answers for itself
+            _ if companion => is_object || !spec.fast.unwrap_or(fast),
             _ => !lean || is_object,
         };
         let fast = spec.fast.unwrap_or(fast);
@@ -49,14 +54,17 @@ impl FieldPlan {
         let stored = spec.stored != Some(false) && (stored || !fast);
         // what a fast column cannot give back exactly must be stored, whatever was asked
         let stored = stored || (fast && (facts.overlong || facts.inexact));
+        let stored = if companion { spec.kept == Some(true) } else { stored };
+        let exact = facts.inexact && (!companion || stored);
         Self {
             encoding,
             fast,
             stored,
             indexed: indexed && spec.indexed != Some(false),
-            source: (facts.inexact || encoding == E::StringBytes)
+            source: (exact || encoding == E::StringBytes)
                 .then(|| format!("{SOURCE_PREFIX}{}", column.name)),
             source_bytes: facts.not_utf8,
+            companion,
         }
     }
 
@@ -66,9 +74,10 @@ impl FieldPlan {
             Encoding::DaysI64 | Encoding::MicrosI64 | Encoding::StringBytes => true,
             encoding => encoding == column.encoding_for(facts),
         };
+        let read_elsewhere = self.companion && !self.stored;
         encoded
-            && (self.stored || !self.fast || !facts.overlong)
-            && (self.source.is_some() || !facts.inexact)
+            && (read_elsewhere || self.stored || !self.fast || !facts.overlong)
+            && (read_elsewhere || self.source.is_some() || !facts.inexact)
             && (self.source_bytes || !facts.not_utf8)
     }
 }

@@ -31,7 +31,7 @@ pub struct Scratch {
 
 const PREFIX: &str = "indextables-";
 const LOCK: &str = "owner.lock";
-/// A folder that is being made has no lock for a moment.
+/// A folder that is being created briefly has no lock.
 const YOUNG: Duration = Duration::from_secs(60);
 /// The places this process has looked at for folders of others.
 static CLEANED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
@@ -45,7 +45,7 @@ struct Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // what cannot be removed is left to whoever cleans the temporary folder
+        // leftovers are removed when the temporary folder is cleaned
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -90,7 +90,7 @@ impl Scratch {
 
 fn lock_in(folder: &Path) -> io::Result<File> {
     let file = File::create(folder.join(LOCK))?;
-    // on a file system without locks nobody can take the folder for abandoned either
+    // on a file system without locks, no process considers the folder abandoned
     let _ = file.try_lock();
     Ok(file)
 }
@@ -143,7 +143,7 @@ fn open_error(error: io::Error, path: &Path) -> OpenReadError {
     }
 }
 
-/// The bytes of a local file that nobody changes any more.
+/// The bytes of a local file that no longer changes.
 pub fn map_file(path: &Path) -> io::Result<OwnedBytes> {
     let file = File::open(path)?;
     if file.metadata()?.len() == 0 {

@@ -37,7 +37,7 @@ fn message_spec() -> Vec<FieldSpec> {
 fn open(writer: &mut SplitWriter) -> Result<(Index, Sidecar)> {
     let folder = tempfile::tempdir()?;
     let store = Store::open(&folder.path().to_string_lossy(), "")?;
-    let split = writer.finish(&store, "a.split")?;
+    let split = writer.finish(&store, "a.split", None)?;
     let source = store.source("a.split", None)?;
     assert_eq!(source.len(), split.size);
     let directory = BundleDirectory::open(source, Some(split.footer_start))?;

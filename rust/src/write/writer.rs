@@ -13,13 +13,14 @@ use tantivy::{Index, IndexSettings, SingleSegmentIndexWriter};
 
 use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
-use crate::split::{Encoding, NullRows, Sidecar, SidecarColumn};
+use crate::source::{Run, Runs};
+use crate::split::{Encoding, Layout, NullRows, Sidecar, SidecarColumn, SourceFiles, to_spark};
 use crate::store::Store;
 use crate::texts::inward_type;
 use crate::tokenizer;
 use crate::write::bounds::Bounds;
 use crate::write::column::{Column, Facts, Prepared, nanos, prepare};
-use crate::write::finished::{Finished, SplitInfo};
+use crate::write::finished::{Finished, SplitInfo, forget_documents};
 use crate::write::options::{FieldSpec, WriteOptions};
 use crate::write::row::{BoundBatch, BoundColumn, Cells, Passes, Row};
 use crate::write::schema::{self, FieldPlan};
@@ -71,6 +72,7 @@ struct Tally {
     null_rows: RoaringBitmap,
     bounds: Bounds,
     overlong: bool,
+    inexact: bool,
 }
 
 impl SplitWriter {
@@ -81,7 +83,8 @@ impl SplitWriter {
             column.spec.tokenizer("default")?;
         }
         let cancel = Cancel::default();
-        let expected = vec![Facts::default(); columns.len()];
+        let expected = if options.any_value { Facts::any() } else { Facts::default() };
+        let expected = vec![expected; columns.len()];
         Ok(Self { arrow, columns, expected, options, cancel, open: None, waiting: None })
     }
 
@@ -178,8 +181,20 @@ impl SplitWriter {
         self.columns.iter().zip(batch.columns()).map(|(c, array)| prepare(c, array)).collect()
     }
 
-    /// Packs the split straight into the store.
-    pub fn finish(&mut self, store: &Store, path: &str) -> Result<SplitInfo> {
+    /// Packs the split straight into the store. Of a companion, `runs` are the rows of the source that
+    /// were written.
+    pub fn finish(
+        &mut self,
+        store: &Store,
+        path: &str,
+        runs: Option<Vec<Run>>,
+    ) -> Result<SplitInfo> {
+        if runs.is_some() != (self.options.layout == Layout::Companion) {
+            return Err(EngineError::internal("runs belong to companions, and to each of them"));
+        }
+        if let Some(runs) = &runs {
+            Runs::new(runs.clone(), self.rows())?;
+        }
         self.waiting = None;
         let open = match self.open.take() {
             Some(open) => open,
@@ -188,7 +203,7 @@ impl SplitWriter {
                 OpenSplit::create(&self.columns, facts, &self.options, &self.cancel)?
             }
         };
-        let finished = open.finish(&self.columns, &self.options, &self.cancel)?;
+        let finished = open.finish(&self.columns, &self.options, runs, &self.cancel)?;
         finished.send(store, path, &self.cancel)
     }
 
@@ -350,6 +365,7 @@ impl OpenSplit {
         self,
         columns: &[Column],
         options: &WriteOptions,
+        runs: Option<Vec<Run>>,
         cancel: &Cancel,
     ) -> Result<Finished> {
         let Self { plans, settings, segment, mut spilled, tallies, rows, .. } = self;
@@ -361,11 +377,14 @@ impl OpenSplit {
             let (min, max) = tally.bounds.to_json(options.stats_length);
             described.push(SidecarColumn {
                 name: column.name.clone(),
-                data_type: column.data_type.to_string(),
+                data_type: to_spark(&column.data_type),
                 encoding: plan.encoding,
                 overlong: tally.overlong,
                 nulls: tally.nulls,
+                tokens: None,
                 source: plan.source.clone(),
+                address: column.spec.address.clone().unwrap_or_default(),
+                inexact: tally.inexact && options.layout == Layout::Companion,
                 min,
                 max,
             });
@@ -373,8 +392,11 @@ impl OpenSplit {
                 nulls.columns.insert(column.name.clone(), tally.null_rows);
             }
         }
-        let sidecar = Some(Sidecar::new(options.layout, rows, described));
-        Ok(Finished { index: Index::open(scratch.clone())?, scratch, sidecar, nulls })
+        let mut sidecar = Sidecar::new(options.layout, rows, described);
+        sidecar.source = runs.map(|runs| SourceFiles { runs });
+        let index = Index::open(scratch.clone())?;
+        forget_documents(&index, &scratch)?;
+        Ok(Finished { index, scratch, sidecar: Some(sidecar), nulls })
     }
 }
 
@@ -404,6 +426,7 @@ impl Tally {
     fn add(&mut self, plan: &FieldPlan, prepared: &Prepared, first_row: u32) {
         self.nulls += prepared.null_count as u64;
         self.overlong |= prepared.facts.overlong;
+        self.inexact |= prepared.facts.inexact;
         self.bounds.fold(prepared.bounds.clone());
         if let (true, Some(nulls)) = (needs_null_rows(plan), &prepared.nulls) {
             let rows = nulls.iter().enumerate().filter(|(_, valid)| !valid);

@@ -89,7 +89,7 @@ def test_state_tells_the_truth(make):
     later = made.open().now_ms() + HOUR
     gone, live = (SkipFile(p, 1, "r", "merge", later) for p in ("gone", made.paths()[0]))
     made.commit(gone, live)
-    assert run_describe_state(made.open())[0]["status"] == "OK, 1 splits left alone by merges"
+    assert run_describe_state(made.open())[0]["status"] == "OK, 1 splits skipped by merges"
 
 
 def test_state_follows_the_format_that_was_written_last(make):

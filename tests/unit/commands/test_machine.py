@@ -82,6 +82,7 @@ class Table(RuleBasedStateMachine):
             "footer_end": 2,
             "num_records": len(rows),
             "uncompressed_size": size,
+            "runs": [],
             "doc_mapping": [],
         }
         return {"info": info, "skipped": {}}

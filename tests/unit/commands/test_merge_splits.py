@@ -24,6 +24,7 @@ def _merged(payload, skipped=()):
             "footer_end": 2,
             "num_records": 5 * (len(payload["inputs"]) - len(skipped)),
             "uncompressed_size": size,
+            "runs": [],
             "doc_mapping": [{"name": "id", "type": "i64"}],
         },
         "skipped": dict.fromkeys(skipped, "broken"),

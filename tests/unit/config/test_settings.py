@@ -73,16 +73,16 @@ def test_names_stand_for_token_lengths():
 @pytest.mark.parametrize(
     ("key", "value", "allowed"),
     [
-        ("checkpoint.interval", "ten", "a whole number at least 0"),
-        ("checkpoint.interval", "-1", "a whole number at least 0"),
-        ("checkpoint.interval", "1_0", "a whole number"),
+        ("checkpoint.interval", "ten", "an integer at least 0"),
+        ("checkpoint.interval", "-1", "an integer at least 0"),
+        ("checkpoint.interval", "1_0", "an integer"),
         ("checkpoint.enabled", "yes", "`true` or `false`"),
         ("read.mode", "turbo", "one of `complete`, `fast`"),
         ("indexWriter.heapSize", "12Q", "bytes, or a number with K, M, G or T"),
         ("indexWriter.heapSize", "0M", "bytes"),
         ("state.compaction.tombstoneThreshold", "1.5", "a number at least 0, at most 1"),
         ("state.compaction.tombstoneThreshold", "nan", "a number"),
-        ("read.splitsPerTask", "0", "`auto` or a whole number at least 1"),
+        ("read.splitsPerTask", "0", "`auto` or an integer at least 1"),
         ("indexing.typemap.title", "number", "one of `string`, `text`, `json`, `ip`"),
     ],
 )
@@ -159,9 +159,9 @@ def test_describe_says_where_a_value_comes_from():
 
 @pytest.mark.parametrize("given", ["options", "session", "table"])
 def test_a_key_without_effect_says_so_once(caplog, given):
-    keys = {PREFIX + "indexWriter.threads": "4", PREFIX + "companion.writerHeapSize": "1G"}
+    keys = {PREFIX + "indexWriter.threads": "4", PREFIX + "companion.readerBatchSize": "1000"}
     if given == "table":
-        del keys[PREFIX + "companion.writerHeapSize"]
+        del keys[PREFIX + "companion.readerBatchSize"]
     for _ in range(2):
         resolve(**{given: keys})
     assert len(caplog.messages) == len(keys)

@@ -11,6 +11,9 @@ import pytest
 
 import indextables
 from indextables.errors import IndexTablesError
+from indextables.log.manifests import ManifestReader
+from indextables.sql.execute import execute
+from indextables.sql.local import LocalContext
 
 ROWS = 600
 WORDS = ("timeout", "payment", "cart", "opened", "refused")
@@ -197,15 +200,18 @@ def test_a_sum_that_overflows_is_an_error(table_path):
 
 
 def test_only_manifests_of_wanted_partitions_are_read(table_path, monkeypatch):
+    options = {"spark.indextables.state.entriesPerManifest": "1"}
     for part in range(3):
-        indextables.write(pa.table({"p": [part], "x": [part]}), table_path, partition_by=["p"])
-    table = indextables.open(table_path)
-    asked = []
-    whole = type(table._snapshot).files
+        rows = pa.table({"p": [part], "x": [part]})
+        indextables.write(rows, table_path, partition_by=["p"], options=options)
+    execute(f"CHECKPOINT INDEXTABLES '{table_path}'", LocalContext(options))
+    read = []
+    fetch = ManifestReader.read
     monkeypatch.setattr(
-        type(table._snapshot),
-        "files",
-        lambda self, keep=None: asked.append(keep) or whole(self, keep),
+        ManifestReader, "read", lambda self, infos: read.append(len(infos)) or fetch(self, infos)
     )
+    table = indextables.open(table_path)
     assert table.scan(["x"], where="p = 1").to_pylist() == [{"x": 1}]
-    assert asked[-1] is not None
+    assert read == [1]
+    assert table.scan(["x"], where="p < 2").num_rows == 2
+    assert read == [1, 2]

@@ -223,3 +223,64 @@ def test_doctor_names_what_is_missing(run, monkeypatch, tmp_path):
     assert code == 1
     assert [row["status"] for row in rows(out)] == ["failed", "failed"]
     assert "make setup" in rows(out)[0]["hint"]
+
+
+def test_matching_words_are_marked_on_a_terminal(table, monkeypatch):
+    from rich.console import Console
+
+    from indextables.cli import search as searching
+
+    shown = Console(force_terminal=True, color_system="standard", record=True, width=120)
+    monkeypatch.setattr(searching, "console", lambda **_: shown)
+    CliRunner().invoke(app, ["search", table, "timeout"])
+    text = shown.export_text(styles=True)
+    assert "\x1b[1;33mtimeout\x1b[0m" in text
+    assert "_snippet" not in text
+
+
+def test_search_draws_bars_over_time_and_by_value(run, tmp_path):
+    import datetime as dt
+
+    path = str(tmp_path / "times")
+    start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    rows = pa.table(
+        {
+            "ts": [start + dt.timedelta(hours=n // 10) for n in range(40)],
+            "service": ["cart", "cart", "mail", None] * 10,
+            "message": ["timeout"] * 40,
+        }
+    )
+    indextables.write(rows, path, options=TEXT)
+    arguments = ["search", path, "timeout", "--histogram", "ts", "--facet", "service"]
+    code, out, _ = run(*arguments)
+    assert code == 0
+    bars = [line for line in out.splitlines() if line.strip().startswith("2026-01-01 0")]
+    assert [line.split()[-1] for line in bars if "█" in line] == ["10"] * 4
+    cart, *others = [line.split() for line in out.splitlines() if "█" in line][4:]
+    assert (cart[0], cart[-1]) == ("cart", "20")
+    assert {(line[0], line[-1]) for line in others} == {("mail", "10"), ("null", "10")}
+
+
+def test_follow_shows_matching_rows_of_new_commits_only(table):
+    from indextables.api.ask import open_table
+    from indextables.cli.search import new_matches
+
+    opened = open_table(table, {})
+    found = new_matches(opened, ["id"], "level = 'ERROR'", "timeout", 0.01)
+    later = {"id": [7, 8, 9], "level": ["ERROR", "ERROR", "INFO"],
+             "message": ["timeout", "cart", "timeout"]}  # fmt: skip
+    indextables.write(pa.table(later), table)
+    assert next(found)["id"].to_pylist() == [7]
+    indextables.write(pa.table({"id": [10], "level": ["WARN"], "message": ["timeout"]}), table)
+    assert next(found)["id"].to_pylist() == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_completion(run, shell):
+    from typer._completion_shared import get_completion_script
+
+    assert "--install-completion" in run("--help")[1]
+    script = get_completion_script(
+        prog_name="indextables", complete_var="_INDEXTABLES_COMPLETE", shell=shell
+    )
+    assert "_INDEXTABLES_COMPLETE" in script

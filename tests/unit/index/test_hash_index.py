@@ -26,7 +26,7 @@ def test_files_of_paimon_are_read_and_written(fixtures):
 
 
 def test_cut_file_is_named():
-    with pytest.raises(CorruptError, match="no whole number of hashes"):
+    with pytest.raises(CorruptError, match="not a whole number of hashes"):
         hash_index.decode(b"\0\0\0\1\0", path="index/x")
 
 

@@ -125,7 +125,20 @@ def test_top_rows_follow_any_scalar_column():
     assert plan_top(parse_order([order("id")]), 10_000_000, COLUMNS) is None
 
 
-def test_score_orders_alone_and_downwards():
+def test_scores_order_rows_alone_or_beside_columns():
     assert plan_top(parse_order([order("_score", False)]), 10, COLUMNS) == "score"
-    assert plan_top(parse_order([order("_score")]), 10, COLUMNS) is None
-    assert plan_top(parse_order([order("_score", False), order("id")]), 10, COLUMNS) is None
+    worst = plan_top(parse_order([order("_score")]), 10, COLUMNS)
+    assert worst == [{"field": "_score", "ascending": True, "nulls_first": True}]
+    both = plan_top(parse_order([order("_score", False), order("id")]), 10, COLUMNS)
+    assert isinstance(both, list)
+    assert [key["field"] for key in both] == ["_score", "id"]
+
+
+def test_rows_are_counted_where_a_file_does_not_say_how_many_it_has():
+    plan = scan()
+    unknown = pa.array([10, None], pa.int64())
+    plan = replace(plan, files=plan.files.set_column(3, "numRecords", unknown))
+    limits = {"max_bytes": 1_000_000, "max_rows": 1000}
+    assert not answers_itself(plan, COLUMNS, **limits)
+    assert answers_itself(plan, COLUMNS, **limits, count=lambda: 1000)
+    assert not answers_itself(plan, COLUMNS, **limits, count=lambda: 1001)

@@ -191,7 +191,7 @@ def test_rendered_command_parses_to_itself(command):
         ("MERGE", "expected `SPLITS`, found the end", 1, 6),
         ("PURGE INDEXTABLES 't'", "expected `INDEXTABLE`, found `INDEXTABLES`", 1, 7),
         ("PURGE INDEXTABLE", "expected a path in quotes or a table name, found the end", 1, 17),
-        ("PURGE INDEXTABLE t OLDER THAN soon", "expected a whole number, found `soon`", 1, 31),
+        ("PURGE INDEXTABLE t OLDER THAN soon", "expected an integer, found `soon`", 1, 31),
         ("PURGE INDEXTABLE t OLDER THAN 3 WEEKS", "expected DAYS or HOURS, found `WEEKS`", 1, 33),
         ("PURGE INDEXTABLE t DRY", "`DRY` is not expected here", 1, 20),
         ("PURGE INDEXTABLE t DRY RUN OLDER THAN 3 DAYS", "`OLDER` is not expected here", 1, 28),

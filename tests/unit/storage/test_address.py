@@ -25,6 +25,8 @@ _AZURE = "abfss://c@a.dfs.core.windows.net/t"
         ("azure://c/t", Kind.AZURE, "c", "t", "az://c/t"),
         ("abfss://c@a.dfs.core.windows.net/t", Kind.AZURE, "c", "t", _AZURE),
         ("wasbs://c@a.blob.core.windows.net/t", Kind.AZURE, "c", "t", _AZURE),
+        ("hdfs://nn:8020/a/t", Kind.HDFS, "nn:8020", "a/t", "hdfs://nn:8020/a/t"),
+        ("hdfs://Ships/my t/", Kind.HDFS, "Ships", "my t", "hdfs://Ships/my%20t"),
         ("/tmp/t", Kind.LOCAL, "", "/tmp/t", "/tmp/t"),
         ("file:///tmp/my%20t", Kind.LOCAL, "", "/tmp/my t", "/tmp/my t"),
         ("file:/tmp/t", Kind.LOCAL, "", "/tmp/t", "/tmp/t"),
@@ -42,7 +44,8 @@ def test_account_and_domain_come_from_the_address_when_it_is_azure():
 
 @pytest.mark.parametrize(
     "url",
-    ["hdfs://n/t", "s3://", "s3://b/../other", "s3://key:hush@b/t", "gs://user:hush@b/t",
+    ["hdfs:///t", "hdfs://me:hush@n/t", "viewfs://n/t", "webhdfs://n/t",
+     "s3://", "s3://b/../other", "s3://key:hush@b/t", "gs://user:hush@b/t",
      "abfss://c:hush@a.dfs.core.windows.net/t", "ftp://u:hush@h/t",
      "hdfs:/data/t", "dbfs:/x", "s3:/b/x", "s3a:b/x", "memory:/t", "file:t", "a:b"],
 )  # fmt: skip
@@ -87,6 +90,11 @@ LOCAL, HDFS = "file:/home/me", "hdfs://nn:8020/user/me"
         ("file:///data/t", LOCAL, "/data/t"),
         ("file:/data/t", HDFS, "/data/t"),
         ("s3a://b/t", LOCAL, "s3a://b/t"),
+        ("/data/t", HDFS, "hdfs://nn:8020/data/t"),
+        ("t", HDFS, "hdfs://nn:8020/user/me/t"),
+        ("hdfs:/data/t", HDFS, "hdfs://nn:8020/data/t"),
+        ("hdfs:///data/t", HDFS, "hdfs://nn:8020/data/t"),
+        ("hdfs://other/data/t", HDFS, "hdfs://other/data/t"),
         ("events", "s3a://b/user/me", "s3a://b/user/me/events"),
         ("/events", "s3a://b/user/me", "s3a://b/events"),
         ("s3a:/events", "s3a://b/user/me", "s3a://b/events"),
@@ -97,7 +105,9 @@ def test_a_path_is_qualified_as_hadoop_does_when_it_comes_through_spark(text, ba
     assert qualify(text, base) == wanted
 
 
-@pytest.mark.parametrize("text", ["dbfs:/x", "s3:b/x", "file:x", "a:b"])
+@pytest.mark.parametrize(
+    "text", ["dbfs:/x", "s3:b/x", "file:x", "a:b", "hdfs:/data/t", "hdfs:///data/t", "hdfs:t"]
+)
 def test_a_path_is_refused_when_it_would_lead_elsewhere(text):
     with pytest.raises(StorageError):
         parse_address(qualify(text, LOCAL))

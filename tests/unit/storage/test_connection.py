@@ -191,7 +191,7 @@ def test_google_credentials_are_found_when_spelled_so():
     assert config("gs://b/t", environ=environ) == {"google_application_credentials": "/h"}
 
 
-def test_both_clients_get_the_same_when_opened():
+def test_the_engine_gets_every_option_when_a_store_is_opened():
     connection = plan_connection("s3://b/a t", resolve(KEYS | {"cloud.maxRetries": "9"}), {})
     address, text = connection.native()
     options = json.loads(text)
@@ -199,6 +199,8 @@ def test_both_clients_get_the_same_when_opened():
     shared = reveal(connection.config) | reveal(connection.client)
     assert shared.items() <= options.items()
     assert options["retry_max"] == 9
+    assert "cloud.maxRetries (9)" in options["limits"]
+    assert options["redact"] == sorted(connection.secrets())
     assert options["upload_part_bytes"] == 16 << 20
     assert options["read_gap_bytes"] == 512 << 10
 

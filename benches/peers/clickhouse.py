@@ -1,0 +1,65 @@
+"""ClickHouse inside the process (chdb), with a text index on the messages."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+from chdb import session
+
+from benches.peers import questions as q
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pyarrow as pa
+
+_TABLE = """
+CREATE TABLE db.events ENGINE = MergeTree ORDER BY id SETTINGS allow_nullable_key = 1
+AS SELECT * FROM file('{path}', Parquet)
+"""
+
+
+def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
+    """Load a table and answer from it."""
+    path = folder / "events.parquet"
+    pq.write_table(rows, path)
+    database = session.Session(str(folder / "data"))
+    database.query("CREATE DATABASE db ENGINE = Atomic")
+    database.query(_TABLE.format(path=path))
+    index = "ADD INDEX words message TYPE text(tokenizer = 'splitByNonAlpha')"
+    database.query(f"ALTER TABLE db.events {index}")
+    database.query("ALTER TABLE db.events MATERIALIZE INDEX words SETTINGS mutations_sync = 2")
+
+    def ask(sql: str) -> list[list[Any]]:
+        text = str(database.query(sql, "JSONCompactEachRow"))
+        return [json.loads(line) for line in text.splitlines()]
+
+    def has(word: str) -> str:
+        return f"hasToken(message, '{word}')"
+
+    def count(condition: str) -> Callable[[], object]:
+        return lambda: int(ask(f"SELECT count() FROM db.events WHERE {condition}")[0][0])
+
+    def grouped(where: str) -> Callable[[], object]:
+        sql = f"SELECT service, count() FROM db.events {where} GROUP BY service"
+        return lambda: {service: int(n) for service, n in ask(sql)}
+
+    first, second = q.PHRASE.split()
+    phrase = f"{has(first)} AND {has(second)} AND message LIKE '%{q.PHRASE}%'"
+    newest = f"SELECT id FROM db.events WHERE {has(q.FILTERED)} ORDER BY id DESC LIMIT {q.TOP}"
+    lookup = f"SELECT message, * FROM db.events WHERE id = {q.ID}"
+    return {
+        q.COUNT_RARE: count(has(q.rare_word(rows))),
+        q.COUNT_COMMON: count(has(q.COMMON)),
+        q.COUNT_PHRASE: count(phrase),
+        q.COUNT_ALL_OF: count(" AND ".join(map(has, q.ALL_OF))),
+        q.COUNT_ANY_OF: count(" OR ".join(map(has, q.ANY_OF))),
+        q.NEWEST: lambda: [int(row[0]) for row in ask(newest)],
+        q.LOOKUP: lambda: [row[0] for row in ask(lookup)],
+        q.FILTER_GROUP: grouped(f"WHERE {has(q.FILTERED)} AND level = 'ERROR'"),
+        q.GROUP: grouped(""),
+        q.CONTAINS: count(f"message LIKE '%{q.SUBSTRING}%'"),
+    }

@@ -1,0 +1,75 @@
+"""Lance with an inverted index with positions on the messages and a B-tree on the ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import lance
+import pyarrow.compute as pc
+from lance.query import BooleanQuery, MatchQuery, Occur, PhraseQuery
+
+from benches.peers import questions as q
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+
+def _all_of(words: Sequence[str]) -> BooleanQuery:
+    return BooleanQuery([(Occur.MUST, MatchQuery(word, "message")) for word in words])
+
+
+def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
+    """Write a dataset and answer from it."""
+    data = lance.write_dataset(rows, str(folder / "events.lance"))
+    data.create_scalar_index(
+        "message", "INVERTED", with_position=True, stem=False, remove_stop_words=False,
+        ascii_folding=False,
+    )  # fmt: skip
+    data.create_scalar_index("id", "BTREE")
+
+    def count(query: object) -> Callable[[], object]:
+        return lambda: data.scanner(columns=["id"], full_text_query=query).to_table().num_rows
+
+    def grouped(**what: object) -> dict[str, int]:
+        found = data.scanner(columns=["service"], **what).to_table()
+        counts = found.group_by("service").aggregate([([], "count_all")])
+        return dict(
+            zip(counts["service"].to_pylist(), counts["count_all"].to_pylist(), strict=True)
+        )
+
+    def newest() -> list[int]:
+        found = data.scanner(columns=["id"], full_text_query=words(q.FILTERED)).to_table()["id"]
+        return pc.take(found, pc.array_sort_indices(found, "descending")[: q.TOP]).to_pylist()
+
+    def best() -> int:
+        found = data.scanner(full_text_query=words(q.FILTERED), limit=q.TOP).to_table()
+        return int(found.num_rows)
+
+    def lookup() -> list[str]:
+        found = data.scanner(filter=f"id = {q.ID}").to_table()
+        return list(found["message"].to_pylist())
+
+    def words(*given: str) -> MatchQuery:
+        return MatchQuery(" ".join(given), "message")
+
+    contains = f"contains(message, '{q.SUBSTRING}')"
+    return {
+        q.COUNT_RARE: count(words(q.rare_word(rows))),
+        q.COUNT_COMMON: count(words(q.COMMON)),
+        q.COUNT_PHRASE: count(PhraseQuery(q.PHRASE, "message")),
+        q.COUNT_ALL_OF: count(_all_of(q.ALL_OF)),
+        q.COUNT_ANY_OF: count(words(*q.ANY_OF)),
+        q.BEST: lambda: (
+            data.scanner(full_text_query=words(q.FILTERED), limit=q.TOP).to_table().num_rows
+        ),
+        q.NEWEST: newest,
+        q.LOOKUP: lookup,
+        q.FILTER_GROUP: lambda: grouped(
+            full_text_query=words(q.FILTERED), filter="level = 'ERROR'", prefilter=True
+        ),
+        q.GROUP: grouped,
+        q.CONTAINS: lambda: data.count_rows(filter=contains),
+    }

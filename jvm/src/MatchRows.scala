@@ -1,0 +1,193 @@
+package org.apache.spark.sql.indextables
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.api.python.SimplePythonFunction
+import org.apache.spark.sql.catalyst.expressions.{Predicate => _, _}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.catalyst.util.V2ExpressionBuilder
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types._
+import org.apache.spark.util.ArrayImplicits._
+
+/**
+ * Searches that no index can answer where they stand: in SELECT, CASE, HAVING, FILTER, beside what only Spark computes,
+ * with a query of another table, or over rows of other formats. The engine matches the rows of each batch by the same
+ * rules, in Spark's Python workers. What may still be pushed down keeps its table, for `MatchLeftRows`.
+ */
+object MatchRows extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!Compat.hasArrowFunctions) plan
+    else plan.resolveOperatorsUp {
+      case command: Command => command
+      case node if node.resolved && node.expressions.exists(_.exists(_.isInstanceOf[Search])) => node match {
+        case filter: Filter => filter.copy(condition = conjuncts(filter.condition, filter.child))
+        case join: Join => join.copy(condition = join.condition.map(conjuncts(_, join)))
+        case other => other.transformExpressions { case s: Search => RowMatch(s, inputs(other)) }
+      }
+    }
+
+  private def conjuncts(condition: Expression, child: LogicalPlan): Expression = {
+    val input = child match {
+      case join: Join => inputs(join)
+      case other => Inputs(other.output, Seq(other))
+    }
+    val parts = split(condition).map { part =>
+      if (mayBePushed(part, input)) part.transform { case s: Search => s.copy(source = input.source(s)) }
+      else part.transform { case s: Search => RowMatch(s, input) }
+    }
+    parts.reduce(And(_, _))
+  }
+
+  private def split(e: Expression): Seq[Expression] = e match {
+    case And(l, r) => split(l) ++ split(r)
+    case other => Seq(other)
+  }
+
+  private def inputs(node: LogicalPlan) = Inputs(node.children.flatMap(_.output), node.children)
+
+  /** Whether all is about one table of ours, whose index answers it. */
+  private def mayBePushed(part: Expression, input: Inputs): Boolean = {
+    val searches = part.collect { case s: Search => s }
+    val tables = part.references.toSeq.map(input.origin(_).map(_._1)).distinct
+    searches.isEmpty || (searches.forall(_.right.foldable) && tables.length == 1 &&
+      tables.head.exists(table => onlySearches(part) || answers(table, part, input)))
+  }
+
+  private def onlySearches(e: Expression): Boolean = e match {
+    case And(l, r) => onlySearches(l) && onlySearches(r)
+    case Or(l, r) => onlySearches(l) && onlySearches(r)
+    case Not(inner) => onlySearches(inner)
+    case other => other.isInstanceOf[Search]
+  }
+
+  /** Whether the table's index answers a condition, by the names of the table's own columns. */
+  private def answers(table: IndexTable, part: Expression, input: Inputs): Boolean = {
+    val named = offered(part).transform {
+      case a: AttributeReference => input.origin(a).fold(a)(origin => a.withName(origin._2))
+    }
+    new V2ExpressionBuilder(named, true).build().collect { case p: Predicate => p }.exists { predicate =>
+      val request = table.state.json.deepCopy()
+      request.set[ObjectNode]("predicates", Encoder.all(Seq(predicate)))
+      Rpc.call("push", request).json.get("pushed").get(0).asText == "exact"
+    }
+  }
+
+  /** The condition as the optimizer will have made it: constants computed, tests as `MakePushable` names them. */
+  private def offered(part: Expression): Expression = part.transformDown {
+    case l: Literal => l
+    case e if e.foldable => Literal.create(null, e.dataType)
+    case Like(l, r, _) => EqualTo(l, r)
+    case RLike(l, r) => EqualTo(l, r)
+    case a: ArrayContains => IsNotNull(a.left)
+  }
+}
+
+/** Searches that Spark did not bring down to a table of ours: on cached rows, after an aggregation or a limit, in a stream. */
+object MatchLeftRows extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!Compat.hasArrowFunctions) plan
+    else plan.transformUpWithSubqueries {
+      case filter: Filter if isTable(filter.child) => filter // it will be pushed down
+      case node if node.expressions.exists(_.exists(_.isInstanceOf[Search])) => node.transformExpressions {
+        case s: Search if !s.all => RowMatch(s, Inputs(s.references.toSeq, Nil))
+      }
+    }
+
+  private def isTable(plan: LogicalPlan): Boolean = plan match {
+    case r: DataSourceV2Relation => r.table.isInstanceOf[IndexTable]
+    case p: Project => isTable(p.child)
+    case f: Filter => isTable(f.child)
+    case _ => false
+  }
+}
+
+/** The columns that an expression may name, and where they come from. */
+case class Inputs(columns: Seq[Attribute], plans: Seq[LogicalPlan]) {
+  /** The table of ours that a column is one of, and its name there. */
+  def origin(column: Attribute): Option[(IndexTable, String)] =
+    plans.iterator.flatMap(Inputs.origin(_, column)).nextOption()
+
+  def source(search: Search): Option[(IndexTable, String)] =
+    search.source.orElse(Inputs.column(search.left).flatMap(origin))
+}
+
+object Inputs {
+  def column(e: Expression): Option[Attribute] = e match {
+    case c: Cast => column(c.child)
+    case a: Attribute => Some(a)
+    case _ => None
+  }
+
+  /** The column that an expression is; permanent views cast every column to the type it has. */
+  private def itself(e: Expression): Option[Attribute] = e match {
+    case c: Cast if c.dataType == c.child.dataType => itself(c.child)
+    case a: Attribute => Some(a)
+    case _ => None
+  }
+
+  private def origin(plan: LogicalPlan, column: Attribute): Option[(IndexTable, String)] = {
+    def below(c: Attribute) = plan.children.iterator.flatMap(origin(_, c)).nextOption()
+    def renamed(list: Seq[NamedExpression]) =
+      list.collectFirst { case a: Alias if a.exprId == column.exprId => itself(a.child) }.flatten
+    def own(table: Any, output: Seq[Attribute]) = table match {
+      case t: IndexTable => output.find(_.exprId == column.exprId).map(a => t -> a.name)
+      case _ => None
+    }
+    plan match {
+      case r: DataSourceV2Relation => own(r.table, r.output)
+      case s: StreamingRelationV2 => own(s.table, s.output)
+      case p: Project => below(renamed(p.projectList).getOrElse(column))
+      case a: Aggregate => below(renamed(a.aggregateExpressions).getOrElse(column))
+      case u: Union =>
+        val at = u.output.indexWhere(_.exprId == column.exprId)
+        if (at < 0) None else origin(u.children.head, u.children.head.output(at))
+      case other => below(column)
+    }
+  }
+}
+
+/** A search as a function of rows, computed by the engine. */
+object RowMatch {
+  def apply(search: Search, input: Inputs): Expression = {
+    val source = input.source(search)
+    val searched = Inputs.column(search.left).getOrElse(search.left)
+    val columns = others(search, input, source).filterNot { case (_, c) => c.semanticEquals(searched) }
+    val named = source.map(_._2).orElse(Inputs.column(search.left).map(_.name)).getOrElse("value")
+    val all = ((named -> searched) +: columns).distinctBy(_._1)
+    val request = source.map(_._1.state.json.deepCopy()).getOrElse(Rpc.json())
+    val described = request.putArray("columns")
+    all.foreach { case (name, column) =>
+      described.addObject().put("name", name).set[ObjectNode]("type", Encoder.typeOf(Compat.wireType(column.dataType)))
+    }
+    request.put("operator", search.operator).put("table", source.isDefined)
+    if (!search.all) request.put("field", named)
+    if (search.right.foldable) Option(search.right.eval()).foreach(q => request.put("query", q.toString))
+    val command = Rpc.call("matcher", request).parts(0)
+    val function = Interpreters.tasks.asInstanceOf[SimplePythonFunction].copy(command = command.toImmutableArraySeq)
+    val call = PythonUDF(s"${search.operator} on rows", function, BooleanType, all.map(_._2) :+ search.right,
+      Compat.ArrowFunction, udfDeterministic = true)
+    Coalesce(Seq(call, Literal.FalseLiteral))
+  }
+
+  /** Columns that the query may name: those of the same table, or of the same rows. */
+  private def others(search: Search, input: Inputs, source: Option[(IndexTable, String)]): Seq[(String, Attribute)] = {
+    val alone = !search.all && search.right.foldable &&
+      Option(search.right.eval()).forall(q => !q.toString.contains(':'))
+    if (alone) Nil
+    else input.columns.filter(c => simple(c.dataType)).flatMap { c =>
+      source match {
+        case None => Some(c.name -> c)
+        case Some((table, _)) => input.origin(c).collect { case (t, name) if t eq table => name -> c }
+      }
+    }
+  }
+
+  private def simple(kind: DataType): Boolean = kind match {
+    case _: AtomicType => !kind.isInstanceOf[BinaryType]
+    case _ => false
+  }
+}

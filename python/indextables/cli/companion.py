@@ -1,0 +1,97 @@
+"""`indextables companion`: index a table of another format; none of it needs Spark."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+
+from indextables.api.ask import open_table
+from indextables.cli.options import AsJson, Conf, TablePath, Where, pairs, settings
+from indextables.cli.output import failures, show
+from indextables.cli.progress import followed
+from indextables.commands.build_companion import BuildCompanion
+from indextables.commands.grammar import Span
+from indextables.errors import error
+from indextables.sql.execute import execute
+
+companion = typer.Typer(
+    no_args_is_help=True, help="Search a Delta, Iceberg or Parquet table where it is."
+)
+Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Location of the source table.")]
+Format = Annotated[str, typer.Option("--format", help="delta, iceberg or parquet.")]
+Modes = Annotated[
+    list[str] | None,
+    typer.Option("--mode", metavar="COLUMN=MODE", help="How a column is indexed, such as text."),
+]
+
+
+@companion.command()
+def build(
+    source: Source,
+    table: TablePath,
+    source_format: Format = "delta",
+    mode: Modes = None,
+    where: Where = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan.")] = False,
+    conf: Conf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Index what is not indexed yet."""
+    with failures():
+        command = _command(source, table, source_format, mode, where, dry_run=dry_run)
+        with followed("indexing files", settings(conf)) as door:
+            result = execute(command, door)
+        show(result, as_json=as_json)
+
+
+@companion.command()
+def follow(
+    source: Source,
+    table: TablePath,
+    source_format: Format = "delta",
+    mode: Modes = None,
+    every: Annotated[int, typer.Option(help="Seconds between two syncs.")] = 60,
+    conf: Conf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Index what is new again and again, until interrupted."""
+    with failures():
+        command = _command(source, table, source_format, mode, None, every=every)
+        with followed("indexing files", settings(conf)) as door:
+            result = execute(command, door)
+        show(result, as_json=as_json)
+
+
+@companion.command()
+def status(table: TablePath, conf: Conf = None, as_json: AsJson = False) -> None:
+    """Show how far the index is behind its source."""
+    with failures():
+        opened = open_table(table, settings(conf))
+        found = opened.companion
+        if found is None:
+            raise error("COMPANION_REQUIRED", path=opened.path)
+        row = {"table_path": opened.path, "status": found.summary, **found.metrics}
+        show(pa.Table.from_pylist([row]), as_json=as_json)
+
+
+def _command(
+    source: str,
+    table: str,
+    source_format: str,
+    modes: list[str] | None,
+    where: str | None,
+    *,
+    dry_run: bool = False,
+    every: int | None = None,
+) -> BuildCompanion:
+    return BuildCompanion(
+        source_format=source_format.upper(),
+        source=source,
+        destination=table,
+        indexing_modes=tuple(pairs(modes, "--mode").items()),
+        where=where,
+        dry_run=dry_run,
+        poll_interval=None if every is None else Span(every, "SECONDS"),
+    )

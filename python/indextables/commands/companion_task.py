@@ -1,0 +1,70 @@
+"""Indexing some files of a source, wherever there is room to do it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from indextables.config.settings import Settings
+from indextables.engine.source import Address, Run, SourceFile, SourceSpec
+from indextables.errors import IndexTablesError, describe
+from indextables.log.actions import AddFile, CompanionRun
+from indextables.log.members import BY_NAME
+from indextables.save.source_feed import FedSplit, feed_files
+from indextables.save.splits import WriteSpec, WrittenSplit
+
+
+def run_companion_task(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Index the files of a group; a failure is a result too, so that other groups count."""
+    write, source = payload["write"], payload["source"]
+    spec = WriteSpec(
+        url=write["url"],
+        store_options=write["store_options"],
+        schema_json=write["schema_json"],
+        partition_columns=tuple(write["partition_columns"]),
+        fields=tuple(write["fields"]),
+        settings=Settings(write["settings"]),
+    )
+    rows = SourceSpec(
+        place=(source["url"], source["store_options"]),
+        columns=tuple(Address.from_json(value) for value in source["columns"]),
+        case_sensitive=source["case_sensitive"],
+        calendar=source["calendar"],
+    )
+    files = [SourceFile(**file) for file in payload["files"]]
+    try:
+        fed = feed_files(spec, rows, files, payload["partition_values"])
+    except IndexTablesError as failure:
+        return {"error": describe(failure)}
+    adds = _with_runs(fed, files)
+    return {"adds": [BY_NAME["add"].encode(add) for add in adds]}
+
+
+def _with_runs(fed: Sequence[FedSplit], files: Sequence[SourceFile]) -> list[AddFile]:
+    """The splits as the log names them, with the rows that each whole file has."""
+    totals: dict[str, int] = {}
+    for split in fed:
+        for run in split.runs:
+            totals[run.path] = totals.get(run.path, 0) + run.rows
+    adds = [_add(split, split.runs, totals) for split in fed]
+    empty = [Run(f.path, 0, 0, f.size, f.stamp) for f in files if f.path not in totals]
+    if adds and empty:
+        # a file without rows is in no split: it is noted with the last one, or it would stay new
+        adds[-1] = _add(fed[-1], (*fed[-1].runs, *empty), totals)
+    return adds
+
+
+def _add(split: FedSplit, runs: Sequence[Run], totals: Mapping[str, int]) -> AddFile:
+    paths = list(dict.fromkeys(run.path for run in runs))
+    places = {path: place for place, path in enumerate(paths)}
+    return replace(
+        WrittenSplit.to_add(split),
+        companion_source_files=tuple(paths),
+        companion_runs=tuple(
+            CompanionRun(
+                places[run.path], run.row, run.rows, totals.get(run.path, 0), run.size, run.stamp
+            )
+            for run in runs
+        ),
+    )

@@ -1,0 +1,165 @@
+"""The Parquet files that a companion index stands beside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from indextables import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A Parquet file by what tells it from another one in its place.
+
+    `path` is relative to the source's location, or a whole URL. `stamp` is there for files whose
+    names may be used again. `rows` are its physical rows, if they are known.
+    """
+
+    path: str
+    size: int
+    stamp: str | None = None
+    rows: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The value the engine takes."""
+        return {"path": self.path, "size": self.size, "stamp": self.stamp}
+
+
+@dataclass(frozen=True)
+class Run:
+    """Consecutive rows of a file that are consecutive documents of a split.
+
+    `footer` is the checksum of the file's footer when it was indexed.
+    """
+
+    path: str
+    row: int
+    rows: int
+    size: int
+    stamp: str | None = None
+    footer: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The run as the engine and the sidecar of a split have it."""
+        return {key: value for key, value in vars(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The run of a sidecar."""
+        return cls(**value)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a column or member is in the files: by field id, by names there, or by its own name."""
+
+    name: str
+    names: tuple[str, ...] = ()
+    id: int | None = None
+    children: tuple[Address, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The value the engine takes and tables remember."""
+        value: dict[str, Any] = {"name": self.name}
+        if self.names:
+            value["names"] = list(self.names)
+        if self.id is not None:
+            value["id"] = self.id
+        if self.children:
+            value["children"] = [child.to_json() for child in self.children]
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The address of such a value."""
+        return cls(
+            value["name"],
+            tuple(value.get("names", ())),
+            value.get("id"),
+            tuple(cls.from_json(child) for child in value.get("children", ())),
+        )
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What stays the same of the column when it is renamed."""
+        value = self.to_json()
+        return {key: value[key] for key in ("names", "id") if key in value}
+
+
+@dataclass(frozen=True)
+class SourceSpec:
+    """Where the values of a companion's rows are; travels to the executors.
+
+    `columns` are the addresses of all columns but the partition columns; none stand for their
+    names. `calendar` is `corrected` where old dates are to be taken as they are.
+    """
+
+    # holds keys of the store: not to be printed
+    place: tuple[str, str] = field(repr=False)
+    columns: tuple[Address, ...] = ()
+    case_sensitive: bool = False
+    calendar: str = "exception"
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether files come over a network; the address of a local source is a plain path."""
+        return "://" in self.place[0]
+
+    @property
+    def lookup(self) -> dict[str, Any]:
+        """How the engine finds columns."""
+        return {
+            "columns": [address.to_json() for address in self.columns],
+            "case_sensitive": self.case_sensitive,
+            "calendar": self.calendar,
+        }
+
+    def fields(self, fields: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The writer's fields, each with what tells its column from others if it is renamed."""
+        known = {address.name: address.identity for address in self.columns}
+        return [{**field, "address": known.get(field["name"], {})} for field in fields]
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """What the footer of a file says.
+
+    `schema` has the types Spark would give the columns, `spark_schema` is what Spark noted of them.
+    """
+
+    rows: int
+    footer: int
+    schema: pa.Schema
+    spark_schema: str | None
+
+
+@lru_cache(maxsize=64)
+def open_source(spec: SourceSpec) -> _native.Source:
+    """The engine's handle on a source; nothing is connected yet."""
+    return _native.Source(*spec.place, spec.lookup)
+
+
+def source_facts(source: _native.Source, file: SourceFile) -> SourceFacts:
+    """What the footer of a file says; COMPANION_FILE_MISSING or _CHANGED if it is not that file."""
+    found = source.facts(file.to_json())
+    return SourceFacts(found.rows, found.footer, pa.schema(found.schema), found.spark_schema)
+
+
+def read_source(
+    source: _native.Source,
+    file: SourceFile,
+    schema: pa.Schema,
+    *,
+    first: int = 0,
+    batch_rows: int = 8192,
+) -> Iterator[pa.RecordBatch]:
+    """All rows of a file from `first` on, in the table's types."""
+    stream = source.read(file.to_json(), schema, first=first, batch_rows=batch_rows)
+    return (pa.record_batch(batch) for batch in stream)

@@ -1,0 +1,1 @@
+"""The page: tables in a browser, read-only, on this machine, without Spark."""

@@ -1,0 +1,1 @@
+"""What the page asks of tables: each answer is a value, made in the query process."""

@@ -1,0 +1,68 @@
+"""Which columns a search page offers for what: pure, from columns and a few rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from indextables.expr.values import FLOATING, kind_of
+from indextables.page.statement import NUMBERS, TIMES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from indextables.plan.columns import ColumnInfo, Columns
+
+_TIME_NAMES = ("ts", "timestamp", "time", "@timestamp", "event_time", "created_at", "date")
+# of a sample: columns with more distinct values than this share are names, not kinds
+_DISTINCT_SHARE = 0.6
+_FEW = 12
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What a search page offers: columns with values to choose, with a distribution, with time."""
+
+    values: tuple[str, ...]
+    numbers: tuple[str, ...]
+    times: tuple[str, ...]
+    sortable: tuple[str, ...]
+
+    @property
+    def time(self) -> str:
+        """The column of the histogram unless another is chosen."""
+        return self.times[0] if self.times else ""
+
+
+def choose_fields(columns: Columns, sample: pa.Table | None) -> Fields:
+    """Sort the columns into what they are good for; `sample` is None if no row could be read."""
+    usable = [info for info in columns.infos if info.columnar]
+    values = [info for info in usable if _has_kinds(info, sample)]
+    numbers = [info for info in usable if kind_of(info.type) in NUMBERS and info not in values]
+    times = [info.name for info in usable if kind_of(info.type) in TIMES and not info.partition]
+    times.sort(key=lambda name: name.lower() not in _TIME_NAMES)
+    return Fields(
+        tuple(info.name for info in sorted(values, key=_rank)),
+        tuple(info.name for info in numbers if not info.partition),
+        tuple(times),
+        tuple(info.name for info in usable),
+    )
+
+
+def _rank(info: ColumnInfo) -> int:
+    if info.partition:
+        return 0
+    return {"string": 1, "boolean": 2}.get(kind_of(info.type), 3)
+
+
+def _has_kinds(info: ColumnInfo, sample: pa.Table | None) -> bool:
+    kind = kind_of(info.type)
+    if kind in FLOATING or kind in ("timestamp", "timestamp_ntz", "binary") or info.role == "ip":
+        return False
+    if info.partition or kind == "boolean":
+        return True
+    if kind == "date" or sample is None or sample.num_rows == 0:
+        return False
+    distinct = len(sample.column(info.name).unique())
+    few = distinct <= max(_FEW, sample.num_rows * _DISTINCT_SHARE)
+    return few and (kind == "string" or distinct <= 3 * _FEW)

@@ -1,0 +1,180 @@
+"""Rows, counts, the histogram over time and the values of columns, for one view of a table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from indextables.api.local import Table
+from indextables.api.overview import (
+    COUNT,
+    Bar,
+    Histogram,
+    both,
+    count_over_time,
+    count_values,
+    time_range,
+)
+from indextables.expr.calendar import parse_moment, render_date, render_moment
+from indextables.expr.values import kind_of
+from indextables.page.answers.fields import Fields, choose_fields
+from indextables.page.answers.values import cells
+from indextables.page.statement import condition, sort_key
+from indextables.page.view import SCORE
+from indextables.sql.values import quote_name
+
+if TYPE_CHECKING:
+    from indextables.page.view import View
+    from indextables.read.table import OpenTable
+
+SNIPPET = "_snippet"
+PAGE_ROWS = 20
+MOST_BUCKETS = 72
+TOP_VALUES = 8
+_SAMPLE_ROWS = 400
+_BARS = 24
+_DAY_MICROS = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Hits:
+    """One page of rows as text, by column."""
+
+    total: int
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, str | None], ...]
+
+
+@dataclass(frozen=True)
+class Values:
+    """The most frequent values of a column, and how many distinct ones there are."""
+
+    column: str
+    top: tuple[tuple[str | None, int], ...]
+    distinct: int
+
+
+class Search:
+    """A view of a table, ready to be asked."""
+
+    def __init__(self, table: OpenTable, view: View, fields: Fields) -> None:
+        self.table, self.view, self.fields = Table(table), view, fields
+        self.schema = table.snapshot.schema
+        self.query = view.query or None
+
+    def hits(self) -> Hits:
+        """The rows of the page and how many there are in all."""
+        view, names = self.view, list(self.schema.names)
+        where = condition(view, self.schema) or None
+        extra = [SCORE, SNIPPET] if self.query else []
+        key = sort_key(view)
+        rows = self.table.scan(
+            [*names, *extra],
+            where,
+            PAGE_ROWS,
+            query=self.query,
+            order_by=[key] if key else [],
+            offset=(view.page - 1) * PAGE_ROWS,
+        )
+        total = self.table.count(where, self.query)
+        texts = {name: cells(rows.column(name)) for name in rows.column_names}
+        shown = tuple(
+            {name: texts[name][at] for name in rows.column_names} for at in range(rows.num_rows)
+        )
+        return Hits(total, tuple(names), shown)
+
+    def over_time(self) -> Histogram | None:
+        """The matching rows over time: the chosen range, or all there is."""
+        view, column = self.view, self.view.time or self.fields.time
+        if not column:
+            return None
+        # the range depends on what narrows, not on the text: the axis stands still while one types
+        ends = self._time_range(column)
+        if ends is None:
+            return Histogram(column, ())
+        where = condition(view, self.schema)
+        return count_over_time(
+            self.table, column, ends, MOST_BUCKETS, where=where, query=self.query
+        )
+
+    def values(self, column: str) -> Values:
+        """The most frequent values of a column; its own narrowing is left out."""
+        where = condition(self.view.without(column), self.schema) or None
+        found = count_values(self.table, column, where, self.query)
+        top = found.slice(0, TOP_VALUES)
+        texts = cells(top.column("value"), whole=True)
+        counts = top.column("rows").to_pylist()
+        return Values(column, tuple(zip(texts, counts, strict=True)), found.num_rows)
+
+    def distribution(self, column: str) -> Histogram:
+        """Rows over a number; values that are not finite are left out."""
+        without = self.view.without(column)
+        where, name = condition(without, self.schema), quote_name(column)
+        ends = self.table.aggregate(
+            {"low": f"min({name})", "high": f"max({name})"}, where=where or None, query=self.query
+        )
+        low, high = (_finite(ends.column(at)[0].as_py()) for at in ("low", "high"))
+        if low is None or high is None:
+            return Histogram(column, ())
+        step = _nice((high - low) / _BARS, whole=isinstance(ends.column("low")[0].as_py(), int))
+        found = self.table.aggregate(
+            {"rows": COUNT},
+            by={"at": f"indextables_histogram({name}, {step:f})"},
+            where=both(where, f"{name} IS NOT NULL"),
+            query=self.query,
+        )
+        counts = {
+            round(at / step): rows
+            for at, rows in zip(*(found.column(n).to_pylist() for n in ("at", "rows")), strict=True)
+            if at is not None and math.isfinite(at)
+        }
+        first, last = math.floor(low / step), math.floor(high / step)
+        bars = [Bar(at * step, (at + 1) * step, counts.get(at, 0)) for at in range(first, last + 1)]
+        return Histogram(column, tuple(bars))
+
+    def _time_range(self, column: str) -> tuple[int, int] | None:
+        view = self.view
+        start, end = (parse_moment(each) if each else None for each in (view.start, view.end))
+        if start is None or end is None:
+            where = condition(view, self.schema) or None
+            found = time_range(self.table, column, where)
+            if found is None:
+                return None
+            start = found[0] if start is None else start
+            end = found[1] if end is None else end
+        return (start, end) if start < end else None
+
+
+def look_at(table: OpenTable) -> Fields:
+    """What the columns of a table are good for, from a few of its rows."""
+    wanted = [info.name for info in table.columns.infos if info.columnar]
+    sample = Table(table).scan(wanted, limit=_SAMPLE_ROWS) if wanted else pa.table({})
+    return choose_fields(table.columns, sample)
+
+
+def moment_text(micros: float, kind: str) -> str:
+    """A time of the histogram as an address of the page has it."""
+    at = int(micros)
+    return render_date(at // _DAY_MICROS) if kind == "date" else render_moment(at)
+
+
+def kind_of_column(table: OpenTable, column: str) -> str:
+    """The kind of a column, empty where there is none."""
+    found = table.snapshot.schema.get(column)
+    return "" if found is None else kind_of(found.type)
+
+
+def _nice(least: float, *, whole: bool) -> float:
+    """1, 2 or 5 times a power of ten, at least this."""
+    if least <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(power * times for times in (1, 2, 5, 10) if power * times >= least * 0.999)
+    return max(step, 1.0) if whole else step
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None

@@ -1,0 +1,42 @@
+"""Columns of an answer as text: cut to a length, whatever bytes they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from indextables.expr.calendar import render_moment
+from indextables.show.values import cut, text
+
+LONGEST = 4_000
+
+
+def cells(column: pa.ChunkedArray, *, whole: bool = False) -> list[str | None]:
+    """The values of a column as text; `whole` keeps long ones, because they are searched for."""
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        # strings may be any bytes
+        raw = column.cast(pa.large_binary()).to_pylist()
+        found: list[Any] = [
+            None if each is None else each.decode("utf-8", "replace") for each in raw
+        ]
+    elif pa.types.is_timestamp(kind):
+        micros = column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()).to_pylist()
+        found = [None if each is None else render_moment(each) for each in micros]
+    else:
+        found = [None if each is None else _shown(each) for each in _python(column)]
+    return found if whole else [None if each is None else cut(each, LONGEST) for each in found]
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else text(value)
+
+
+def _python(column: pa.ChunkedArray) -> list[Any]:
+    """Values in Python's words, or in Arrow's where Python has none."""
+    try:
+        found: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError):
+        found = [None if each is None or not each.is_valid else str(each) for each in column]
+    return found

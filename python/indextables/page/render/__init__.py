@@ -1,0 +1,1 @@
+"""Answers as HTML. Whatever comes from data goes through `show/markup.py` and is escaped."""

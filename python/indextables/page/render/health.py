@@ -1,0 +1,49 @@
+"""The health of a table: checks, and statements to copy. Nothing is run from here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from indextables.page.answers.health import Level
+from indextables.page.render.layout import copyable
+from indextables.show.markup import Html, el, join
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from indextables.page.answers.health import Finding
+
+_SIGNS = {Level.GOOD: ("✓", "Good"), Level.NOTE: ("i", "Note"), Level.WARNING: ("!", "Attention")}
+
+
+def health_view(found: Sequence[Finding]) -> Html:
+    """All checks; orphans are looked for while the rest is on the screen already."""
+    bad = sum(each.level is Level.WARNING for each in found)
+    said = "Nothing needs attention." if not bad else f"{bad} of {len(found)} need attention."
+    waiting = el(
+        "li",
+        el("p", "Looking for files that nothing refers to…", class_="quiet"),
+        class_="finding",
+        data_load="orphans.json",
+        id="orphans",
+    )
+    return join(
+        el("p", said, " Statements are for you to run; this page changes nothing.", class_="quiet"),
+        el("ul", [el("li", finding_view(each), class_="finding") for each in found], waiting,
+           class_="findings"),
+    )  # fmt: skip
+
+
+def finding_view(found: Finding) -> Html:
+    """One check with its verdict in words, and the statement that mends it."""
+    sign, word = _SIGNS[found.level]
+    return join(
+        el(
+            "h2",
+            el("span", sign, class_=f"sign {found.level}", aria_hidden="true"),
+            found.check,
+            el("span", word, class_=f"verdict {found.level}"),
+        ),
+        el("p", found.text),
+        copyable(found.statement, f"the statement for {found.check}") if found.statement else None,
+    )

@@ -1,0 +1,85 @@
+"""The query process: reads requests from its standard input, answers on its standard output.
+
+It is a process of its own, so that a query that takes too long, too much memory, or that nobody
+waits for any more can be ended, whatever it is doing. One request and one answer is one line of
+JSON. The first line holds the locations and the options, credentials among them: they are in no
+argument and no environment variable, and in no answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO, Any
+
+THREADS = 4
+
+
+class Worker:
+    """Answers requests with a few threads; a request that has not begun can be taken back."""
+
+    def __init__(self, out: IO[bytes], setup: dict[str, Any]) -> None:
+        from indextables.page.pages import Pages
+
+        self._out = out
+        self._pages = Pages(setup["locations"], setup["options"])
+        self._pool = ThreadPoolExecutor(THREADS, "page")
+        self._lock = threading.Lock()
+        self._begun: dict[int, Future[None]] = {}
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Start or take back a request."""
+        if "cancel" in message:
+            future = self._begun.pop(message["cancel"], None)
+            if future is not None and future.cancel():
+                self._send(message["cancel"], 499, "", "")
+            return
+        number = message["id"]
+        self._begun[number] = self._pool.submit(self._answer, number, message)
+
+    def _answer(self, number: int, message: dict[str, Any]) -> None:
+        status, kind, body = self._pages.answer(message["path"], message["pairs"])
+        self._begun.pop(number, None)
+        self._send(number, status, kind, body)
+
+    def _send(self, number: int, status: int, kind: str, body: str) -> None:
+        self.say({"id": number, "status": status, "kind": kind, "body": body})
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Write one line to the server."""
+        line = json.dumps(message).encode() + b"\n"
+        with self._lock:
+            self._out.write(line)
+            self._out.flush()
+
+
+def limit_memory(most: int) -> None:
+    """Let this process allocate at most so many bytes; what is mapped from files does not count."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (allowed, hard))
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    # answers have the original output for themselves: what libraries print goes to the errors
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    setup = json.loads(sys.stdin.buffer.readline())
+    limit_memory(setup["memory"])
+    worker = Worker(out, setup)
+    worker.say({"ready": True})
+    with contextlib.suppress(KeyboardInterrupt):
+        for line in sys.stdin.buffer:
+            worker.take(json.loads(line))
+    # the server is gone: nobody waits for what is still running
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

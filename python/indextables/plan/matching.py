@@ -1,0 +1,51 @@
+"""Searching rows that no index answers: how their columns are searched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from indextables.errors import error
+from indextables.expr.values import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from indextables.model.types import Field
+    from indextables.plan.columns import Columns
+
+MODES = {"indexquery": "any", "textsearch": "text", "fieldmatch": "exact"}
+Described = dict[str, str]
+
+
+def describe_rows(fields: Sequence[Field], columns: Columns | None, mode: str) -> list[Described]:
+    """The columns of rows as the engine searches them.
+
+    Rows of a table are searched as its index would be; strings of other rows are text, tokenized
+    by words, unless whole values are asked for.
+    """
+    described = []
+    for field in fields:
+        known = None if columns is None else columns.get(field.name)
+        found = {"name": field.name, "type": kind_of(field.type)}
+        if known is not None:
+            found |= {"role": known.role, "record": known.record, "tokenizer": known.analyzer}
+        elif found["type"] == "string" and mode != "exact":
+            found |= {"role": "text", "record": "position", "tokenizer": "default"}
+        described.append(found)
+    return described
+
+
+def check_field(name: str, described: Sequence[Described], mode: str) -> None:
+    """Raise what is wrong with searching a column in this mode."""
+    found = next(d for d in described if d["name"] == name)
+    tokenized = found.get("role") == "text" and found.get("tokenizer") != "raw"
+    if mode == "text" and not tokenized:
+        raise error("SEARCH_TEXT_ONLY", field=name)
+    if mode == "exact" and tokenized:
+        raise error("SEARCH_EXACT_ONLY", field=name)
+
+
+def query_tree(text: str, field: str | None, mode: str) -> dict[str, Any]:
+    """The engine's tree of a search text; without a field, in every column."""
+    fields = [] if field is None else [field]
+    return {"type": "search", "query": text, "fields": fields, "mode": mode}

@@ -1,0 +1,58 @@
+"""Scores of a table: when they are needed, and the statistics they are computed from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from indextables.expr.predicate import searches_in
+from indextables.plan.topk import SCORE
+
+if TYPE_CHECKING:
+    from indextables.plan.columns import Columns
+    from indextables.plan.scan import ScanPlan
+
+
+@dataclass(frozen=True)
+class ScoreStatistics:
+    """What BM25 needs to know of the live rows of a table.
+
+    `tokens` are the lengths of all texts together, by column; `terms` how many rows have a word, by
+    column and word.
+    """
+
+    rows: int
+    tokens: Mapping[str, int]
+    terms: Mapping[str, Mapping[str, int]]
+
+    def as_option(self) -> dict[str, Any]:
+        """The engine's option of this name."""
+        return {"rows": self.rows, "tokens": self.tokens, "terms": self.terms}
+
+
+def add_statistics(splits: Iterable[Mapping[str, Any]]) -> ScoreStatistics:
+    """The statistics of a table from those of its splits."""
+    rows = 0
+    tokens: Counter[str] = Counter()
+    terms: dict[str, Counter[str]] = {}
+    for split in splits:
+        rows += split["rows"]
+        tokens.update(split["tokens"])
+        for field, words in split["terms"].items():
+            terms.setdefault(field, Counter()).update(words)
+    return ScoreStatistics(rows, dict(tokens), {field: dict(c) for field, c in terms.items()})
+
+
+def needs_score(plan: ScanPlan, columns: Columns) -> bool:
+    """Whether a scan delivers scores of a search or orders by them."""
+    if columns.get(SCORE) is not None or plan.aggregate is not None:
+        return False
+    ordered = plan.order == "score" or any(key["field"] == SCORE for key in _keys(plan))
+    wanted = ordered or SCORE in plan.schema.names
+    return wanted and any(searches_in(predicate) for predicate in plan.filters.bound)
+
+
+def _keys(plan: ScanPlan) -> list[dict[str, Any]]:
+    return plan.order if isinstance(plan.order, list) else []

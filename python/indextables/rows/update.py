@@ -1,0 +1,69 @@
+"""Setting columns of the rows that a scan finds to constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from indextables.errors import error
+from indextables.log.transaction import Operation
+from indextables.plan.constraints import require_no_checks
+from indextables.read.request import ScanRequest
+from indextables.read.scan import plan_scan, run_scan
+from indextables.read.spec import ROW_ID
+from indextables.rows.change_rows import positions
+from indextables.rows.commit_rows import RowChange, commit_rows
+from indextables.rows.delete import Changed
+from indextables.save.spec import spec_of_write
+from indextables.save.splits import sorted_by_partition, write_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from indextables.expr.predicate import Predicate
+    from indextables.read.table import OpenTable
+
+
+def update_rows(
+    table: OpenTable, predicates: tuple[Predicate, ...], values: Mapping[str, Any]
+) -> Changed:
+    """Set columns to values where predicates hold that the index answers exactly.
+
+    The rows are read into memory, changed, and written into new splits; one commit replaces the
+    old ones. It is refused if another writer changed one of them meanwhile.
+    """
+    snapshot = table.snapshot
+    schema = snapshot.schema.to_arrow_schema()
+    _check_columns(schema, values)
+    require_no_checks(snapshot.metadata.configuration, table.path)
+    spec = spec_of_write(
+        table.log, snapshot, snapshot.schema, snapshot.partition_columns, table.settings
+    )
+    scan = plan_scan(table, ScanRequest(pa.schema([*schema, *ROW_ID]), predicates, here=True))
+    if not scan.plan.filters.exact:
+        raise error("CONDITION_NOT_EXACT")
+    found = run_scan(scan)
+    if not found.num_rows:
+        return Changed(0)
+    rows = _changed(found.select(schema.names), schema, values)
+    splits = write_batches(spec, sorted_by_partition(spec, rows.to_batches()))
+    change = RowChange(Operation.UPDATE, positions(found), splits, spec)
+    done = commit_rows(table.log, change, snapshot, table.settings)
+    return Changed(found.num_rows, done.version)
+
+
+def _check_columns(schema: pa.Schema, values: Mapping[str, Any]) -> None:
+    unknown = [name for name in values if name not in schema.names]
+    if unknown:
+        columns = ", ".join(unknown)
+        raise error("COLUMN_UNKNOWN", columns=columns, available=", ".join(schema.names))
+
+
+def _changed(rows: pa.Table, schema: pa.Schema, values: Mapping[str, Any]) -> pa.Table:
+    for name, value in values.items():
+        field = schema.field(name)
+        # a table value takes any type of column: scalars of nested types cannot be repeated
+        constant = pa.array([value], field.type).take(pa.repeat(0, rows.num_rows))
+        rows = rows.set_column(schema.get_field_index(name), field, constant)
+    return rows

@@ -1,0 +1,90 @@
+"""Values, sizes, numbers and times as people read them."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import decimal
+import json
+from typing import Any
+
+_UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
+_SPANS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"))
+_THOUSAND = 1000
+_FEW = 10
+UNKNOWN = "–"  # noqa: RUF001
+
+
+def text(value: Any) -> str:
+    """A value as people read it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | dict | tuple):
+        return json.dumps(value, default=plain, ensure_ascii=False)
+    return str(plain(value)) if not isinstance(value, str | int) else str(value)
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON has no word for."""
+    if isinstance(value, dt.datetime | dt.date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, decimal.Decimal | dt.timedelta):
+        return str(value)
+    raise TypeError(type(value).__name__)
+
+
+def cut(shown: str, most: int) -> str:
+    """A text of at most so many characters, with an ellipsis where it was longer."""
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def size(amount: int) -> str:
+    """Bytes with a unit, such as 3.2 MB."""
+    value = float(amount)
+    for unit in _UNITS:
+        if value < _THOUSAND or unit == _UNITS[-1]:
+            break
+        value /= _THOUSAND
+    return f"{amount} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def number(amount: float | None) -> str:
+    """A number with separators; unknown ones are a dash."""
+    return UNKNOWN if amount is None else f"{amount:,}"
+
+
+def counted(amount: int, noun: str) -> str:
+    """A number with its noun, such as `1 split` and `2 splits`."""
+    return f"{amount:,} {noun}{'' if amount == 1 else 's'}"
+
+
+def stamp(millis: int | None) -> str:
+    """A time since 1970 as UTC, to the second."""
+    if not millis:
+        return UNKNOWN
+    try:
+        moment = dt.datetime.fromtimestamp(millis / 1000, dt.UTC)
+    except (OverflowError, OSError, ValueError):
+        return UNKNOWN
+    return moment.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def ago(millis: int, now: int) -> str:
+    """How long ago a time was, such as `3 hours ago`."""
+    age = max(now - millis, 0)
+    for length, unit in _SPANS:
+        if age >= length:
+            return f"{counted(age // length, unit)} ago"
+    return "just now"
+
+
+def percent(share: float) -> str:
+    """A share of one as a percentage."""
+    shown = share * 100
+    return f"{shown:.1f} %" if 0 < shown < _FEW else f"{shown:.0f} %"

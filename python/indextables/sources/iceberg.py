@@ -1,0 +1,197 @@
+"""Iceberg tables: files and deletes of a snapshot, planned by the `pyiceberg` library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyroaring import BitMap
+
+from indextables.errors import error
+from indextables.model.types import Struct
+from indextables.sources.iceberg_schema import iceberg_addresses, spark_schema
+from indextables.sources.library import load_library, reading
+from indextables.sources.table import FILES, SourceSnapshot, relative_path
+from indextables.storage import Store
+
+if TYPE_CHECKING:
+    from pyiceberg.io import FileIO
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import FileScanTask, Table
+
+# the version of a table without any snapshot
+EMPTY = "-1"
+_METADATA = re.compile(r"(?:v(\d+)|(\d+)-[^/]*)(?:\.gz)?\.metadata\.json(?:\.gz)?")
+_HINT = "metadata/version-hint.text"
+
+
+@dataclass(frozen=True)
+class IcebergSource:
+    """An Iceberg table: `name` in a catalog, or, without a catalog, the folder of `store`.
+
+    `properties` are pyiceberg's own, of the catalog and of the files.
+    """
+
+    name: str
+    catalog: str | None = None
+    store: Store | None = None
+    # holds credentials: not to be printed
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def location(self) -> str:
+        """The folder of the table."""
+        return self._open().location() if self.store is None else self.store.url
+
+    def look(self) -> str:
+        """Where the newest metadata is: it changes with every change of the table."""
+        return str(self._open().metadata_location)
+
+    def at(self, mark: str) -> SourceSnapshot:
+        """The current snapshot of a metadata file."""
+        library = load_library("pyiceberg.table", "iceberg")
+        with reading("Iceberg", self.name):
+            table = library.StaticTable.from_metadata(mark, dict(self.properties))
+            return _describe(table, None)
+
+    def snapshot(self, version: str | None = None) -> SourceSnapshot:
+        """A snapshot of the table, by default the current one."""
+        table = self._open()
+        with reading("Iceberg", self.name):
+            return _describe(table, version)
+
+    def _open(self) -> Table:
+        module = "pyiceberg.catalog" if self.catalog is not None else "pyiceberg.table"
+        library = load_library(module, "iceberg")
+        with reading("Iceberg", self.name):
+            if self.catalog is None:
+                given = dict(self.properties)
+                static: Table = library.StaticTable.from_metadata(self._newest_metadata(), given)
+                return static
+            catalog = library.load_catalog(self.catalog, **self.properties)
+            table: Table = catalog.load_table(self.name)
+            return table
+
+    def _newest_metadata(self) -> str:
+        """The metadata file of a table that no catalog knows: Hadoop's hint, or the newest one."""
+        assert self.store is not None
+        names = self.store.children("metadata")
+        found = {int(m[1] or m[2]): name for name in names if (m := _METADATA.fullmatch(name))}
+        hint = self.store.find(_HINT)
+        if hint is not None and hint.strip().isdigit() and int(hint) in found:
+            chosen = found[int(hint)]
+        elif found:
+            chosen = found[max(found)]
+        else:
+            raise error(
+                "COMPANION_SOURCE",
+                format="Iceberg",
+                path=self.store.url,
+                detail="there is no metadata file in `metadata/`",
+            )
+        return f"{self.store.url}/metadata/{chosen}"
+
+
+def _describe(table: Table, version: str | None) -> SourceSnapshot:
+    snapshot = _snapshot_id(table, version)
+    metadata = table.metadata
+    schema = table.schema()
+    tasks: list[FileScanTask] = []
+    if snapshot is not None:
+        scan = table.scan(snapshot_id=snapshot) if version is not None else table.scan()
+        schema = scan.projection()
+        tasks = list(scan.plan_files())
+    location = table.location()
+    _check_parquet(tasks, location)
+    columns = spark_schema(schema)
+    partitions = _partitions(table, schema, columns, tasks)
+    files = pa.Table.from_arrays(
+        [
+            pa.array([relative_path(t.file.file_path, location) for t in tasks], pa.string()),
+            pa.array([t.file.file_size_in_bytes for t in tasks], pa.int64()),
+            pa.nulls(len(tasks), pa.string()),
+            pa.array([t.file.record_count for t in tasks], pa.int64()),
+        ],
+        schema=FILES,
+    )
+    found = iceberg_addresses(schema, table.name_mapping())
+    return SourceSnapshot(
+        format="iceberg",
+        location=location,
+        version=EMPTY if snapshot is None else str(snapshot),
+        schema=columns,
+        files=files,
+        columns=tuple(address for address in found if address.name not in partitions),
+        partitions=partitions,
+        id=str(metadata.table_uuid),
+        load_deleted=partial(_deleted, table.io, tasks, location),
+    )
+
+
+def _snapshot_id(table: Table, version: str | None) -> int | None:
+    if version == EMPTY:
+        return None
+    if version is not None:
+        if not version.isdigit() or table.snapshot_by_id(int(version)) is None:
+            detail = "the table has no such snapshot, or it has expired"
+            raise error("COMPANION_VERSION", version=version, detail=detail)
+        return int(version)
+    current = table.current_snapshot()
+    return None if current is None else current.snapshot_id
+
+
+def _check_parquet(tasks: Iterable[FileScanTask], location: str) -> None:
+    for task in tasks:
+        if task.file.file_format.value != "PARQUET":
+            detail = f"`{task.file.file_path}` is not a Parquet file"
+            raise error("COMPANION_SOURCE", format="Iceberg", path=location, detail=detail)
+
+
+def _partitions(
+    table: Table, schema: Any, columns: Struct, tasks: Iterable[FileScanTask]
+) -> dict[str, pa.Array]:
+    """The columns that every file is partitioned by as they are; other transforms are no columns.
+
+    A column that only some partition specs name is read from the files, where it is, too.
+    """
+    specs = table.specs()
+    identity = [
+        {f.source_id for f in spec.fields if str(f.transform) == "identity"}
+        for spec in specs.values()
+    ]
+    shared = set.intersection(*identity) if identity else set()
+    found = {}
+    for each in schema.fields:
+        if each.field_id in shared:
+            kind = columns.get(each.name)
+            assert kind is not None
+            values = [_value(task.file, specs[task.file.spec_id], each.field_id) for task in tasks]
+            found[each.name] = pa.array(values, kind.type.to_arrow())
+    return found
+
+
+def _value(file: DataFile, spec: Any, source_id: int) -> Any:
+    place = next(i for i, f in enumerate(spec.fields) if f.source_id == source_id)
+    return file.partition[place]
+
+
+def _deleted(io: FileIO, tasks: Iterable[FileScanTask], location: str) -> dict[str, BitMap]:
+    """The rows that position deletes and deletion vectors of a snapshot name."""
+    reading = load_library("pyiceberg.io.pyarrow", "iceberg")
+    read: dict[str, Mapping[str, pa.ChunkedArray]] = {}
+    found: dict[str, BitMap] = {}
+    for task in tasks:
+        for deletes in task.delete_files:
+            # a vector is one blob of a file that has many
+            key = f"{deletes.file_path} {getattr(deletes, 'content_offset', None)}"
+            if key not in read:
+                read[key] = reading._read_deletes(io, deletes)  # noqa: SLF001 (no public reader)
+            rows = read[key].get(task.file.file_path)
+            if rows is not None and len(rows):
+                path = relative_path(task.file.file_path, location)
+                found.setdefault(path, BitMap()).update(rows.to_numpy())
+    return found

@@ -1,0 +1,65 @@
+"""Searches as functions of rows: what the index cannot answer is matched in the Python workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indextables.engine.query import Query, match_rows, parse_query
+from indextables.model.types import Field, parse_field
+from indextables.plan.matching import MODES, Described, check_field, describe_rows, query_tree
+from indextables.spark.warm import open_table
+
+if TYPE_CHECKING:
+    from indextables.spark.planner import Answer
+    from indextables.spark.request import Request
+
+
+@dataclass(frozen=True)
+class RowMatcher:
+    """A function of Arrow arrays: the columns, then the query of each row."""
+
+    described: tuple[Described, ...]
+    names: tuple[str, ...]
+    field: str | None
+    mode: str
+
+    def __call__(self, *arrays: pa.Array) -> pa.Array:
+        """Which rows their query finds; no query finds none."""
+        *columns, queries = arrays
+        batch = pa.RecordBatch.from_arrays(list(columns), list(self.names))
+        asked = pc.unique(queries).drop_null()
+        if len(asked) == 1 and not queries.null_count:
+            return self._match(batch, asked[0].as_py())
+        found = pa.repeat(pa.scalar(value=False), len(queries))
+        for text in asked.to_pylist():
+            rows = pc.fill_null(pc.equal(queries, text), False)  # noqa: FBT003
+            hits = self._match(batch.filter(rows), text)
+            found = pc.replace_with_mask(found, rows, hits)
+        return found
+
+    def _match(self, batch: pa.RecordBatch, text: str) -> pa.Array:
+        query = Query(query_tree(text, self.field, self.mode))
+        return match_rows(query, batch, self.described)
+
+
+def matcher(request: Request) -> Answer:
+    """The function that matches the rows of a search, as Spark ships functions."""
+    from pyspark.sql.types import BooleanType
+    from pyspark.worker_util import pickleSer
+
+    body = request.body
+    mode, field = MODES[body["operator"]], body.get("field")
+    columns = open_table(request).columns if body["table"] else None
+    fields: list[Field] = [parse_field({**c, "nullable": True}) for c in body["columns"]]
+    described = describe_rows(fields, columns, mode)
+    if field is not None:
+        check_field(field, described, mode)
+    if body.get("query") is not None:  # what is wrong with it is said before any task starts
+        parse_query(body["query"], described, [] if field is None else [field], mode)
+    names = tuple(column["name"] for column in body["columns"])
+    function = RowMatcher(tuple(described), names, field, mode)
+    return {}, [pickleSer.dumps((function, BooleanType()))]

@@ -1,0 +1,45 @@
+//! What was counted in a split for scores: it cannot change while the split is open.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use tantivy::Term;
+use tantivy::schema::Field;
+
+use crate::error::Result;
+use crate::store::lock;
+
+/// More words than this are forgotten together: they are counted again when they are asked for.
+const MAX_TERMS: usize = 8192;
+
+#[derive(Default)]
+pub struct Counted {
+    terms: Mutex<HashMap<Term, u64>>,
+    tokens: Mutex<HashMap<Field, u64>>,
+}
+
+impl Counted {
+    /// Living rows that have a term.
+    pub fn term(&self, term: &Term, count: impl FnOnce() -> Result<u64>) -> Result<u64> {
+        if let Some(rows) = lock(&self.terms).get(term) {
+            return Ok(*rows);
+        }
+        let rows = count()?;
+        let mut terms = lock(&self.terms);
+        if terms.len() >= MAX_TERMS {
+            terms.clear();
+        }
+        terms.insert(term.clone(), rows);
+        Ok(rows)
+    }
+
+    /// Tokens of a field in living rows.
+    pub fn tokens(&self, field: Field, count: impl FnOnce() -> Result<u64>) -> Result<u64> {
+        if let Some(tokens) = lock(&self.tokens).get(&field) {
+            return Ok(*tokens);
+        }
+        let tokens = count()?;
+        lock(&self.tokens).insert(field, tokens);
+        Ok(tokens)
+    }
+}

@@ -1,0 +1,177 @@
+//! What BM25 needs to know of all rows: how many there are, how long their texts are, and how many rows have
+//! each searched word.
+//!
+//! Scores belong to the table: they are computed from the living rows of its snapshot, whatever splits these
+//! lie in. A row's length is the one that is kept in one byte per row (exact up to 40 tokens), for the sum as
+//! for the score, so that a merge, which sees only these bytes, changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tantivy::query::Bm25StatisticsProvider;
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocSet, SegmentReader, TantivyError, Term};
+
+use crate::error::{EngineError, Result};
+use crate::open::{Column, Segment, Split};
+use crate::query::{Fields, Node, build};
+use crate::split::sum_lengths;
+
+/// Of one split, or of all splits of a table together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    pub rows: u64,
+    /// Tokens of each searched field that keeps the lengths of its texts.
+    pub tokens: BTreeMap<String, u64>,
+    /// Rows that have a token, by field and token.
+    pub terms: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+impl Statistics {
+    pub fn from_value(value: Value) -> Result<Statistics> {
+        serde_json::from_value(value)
+            .map_err(|e| EngineError::bad_query(format!("statistics of a score: {e}")))
+    }
+}
+
+/// The statistics of the living rows of a split for the words of some queries.
+pub fn gather(split: &Arc<Split>, nodes: &[Node]) -> Result<Statistics> {
+    let mut found = Statistics { rows: split.num_docs(), ..Statistics::default() };
+    for term in scored_terms(split, nodes)? {
+        let Some(column) = column_of(split, term.field()) else { continue };
+        if has_lengths(split, column) && !found.tokens.contains_key(&column.name) {
+            found.tokens.insert(column.name.clone(), living_tokens(split, column)?);
+        }
+        let token = String::from_utf8_lossy(term.serialized_value_bytes()).into_owned();
+        let rows = split.counted.term(&term, || living_rows(split, &term))?;
+        found.terms.entry(column.name.clone()).or_default().insert(token, rows);
+    }
+    Ok(found)
+}
+
+/// Whether the rows of a column keep their lengths.
+pub fn has_lengths(split: &Split, column: &Column) -> bool {
+    split.schema.get_field_entry(column.field).has_fieldnorms()
+}
+
+/// Words and phrases that give points; what is negated gives none, and a pattern always the same.
+pub fn scored_words(split: &Split, node: &Node, found: &mut Vec<Node>) -> Result<()> {
+    match node {
+        Node::And { args } | Node::Or { args } => {
+            args.iter().try_for_each(|arg| scored_words(split, arg, found))?;
+        }
+        Node::Boost { arg, .. } => scored_words(split, arg, found)?,
+        Node::Search { query, fields, mode } => {
+            let known = Fields::of_layout(&split.layout);
+            scored_words(split, &query.lower(&known, fields, *mode)?, found)?;
+        }
+        Node::TokenTerm { .. } | Node::Phrase { .. } => found.push(node.clone()),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn scored_terms(split: &Arc<Split>, nodes: &[Node]) -> Result<BTreeSet<Term>> {
+    let mut words = Vec::new();
+    nodes.iter().try_for_each(|node| scored_words(split, node, &mut words))?;
+    let mut terms = BTreeSet::new();
+    for word in &words {
+        build(split, word, true)?.query_terms(&mut |term, _| {
+            terms.insert(term.clone());
+        });
+    }
+    Ok(terms)
+}
+
+fn column_of(split: &Split, field: Field) -> Option<&Column> {
+    split.layout.iter().find(|column| column.field == field)
+}
+
+fn living_rows(split: &Split, term: &Term) -> Result<u64> {
+    let mut rows = 0;
+    for segment in &split.segments {
+        let index = segment.reader.inverted_index(term.field())?;
+        let Some(info) = index.get_term_info(term)? else { continue };
+        rows += match segment.reader.alive_bitset() {
+            None => u64::from(info.doc_freq),
+            Some(alive) => {
+                let basic = IndexRecordOption::Basic;
+                let mut postings = index.read_postings_from_terminfo(&info, basic)?;
+                u64::from(postings.count(alive))
+            }
+        };
+    }
+    Ok(rows)
+}
+
+fn living_tokens(split: &Split, column: &Column) -> Result<u64> {
+    split.counted.tokens(column.field, || {
+        let noted = split.sidecar.as_ref().and_then(|s| s.column(&column.name)?.tokens);
+        let mut tokens = match noted {
+            Some(tokens) => tokens,
+            None => split
+                .segments
+                .iter()
+                .map(|s| all_tokens(&s.reader, column.field))
+                .sum::<Result<u64>>()?,
+        };
+        for segment in split.segments.iter().filter(|segment| segment.alive.is_some()) {
+            tokens -= deleted_tokens(segment, column.field)?;
+        }
+        Ok(tokens)
+    })
+}
+
+fn all_tokens(reader: &SegmentReader, field: Field) -> Result<u64> {
+    Ok(sum_lengths(reader, field)?.unwrap_or_default())
+}
+
+fn deleted_tokens(segment: &Segment, field: Field) -> Result<u64> {
+    let Some(lengths) = segment.reader.fieldnorms_readers().get_field(field)? else { return Ok(0) };
+    let Some(words) = segment.alive.as_deref() else { return Ok(0) };
+    let mut tokens = 0;
+    for (at, word) in words.iter().enumerate() {
+        let mut dead = !word;
+        while dead != 0 {
+            let doc = at as u32 * 64 + dead.trailing_zeros();
+            if doc >= segment.reader.max_doc() {
+                break;
+            }
+            tokens += u64::from(lengths.fieldnorm(doc));
+            dead &= dead - 1;
+        }
+    }
+    Ok(tokens)
+}
+
+/// The statistics of a table, as tantivy asks for them while it looks at one split.
+pub struct TableStatistics<'a> {
+    pub split: &'a Split,
+    pub known: &'a Statistics,
+}
+
+impl Bm25StatisticsProvider for TableStatistics<'_> {
+    /// Where no lengths are kept, every row is one token long.
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        let column = column_of(self.split, field).filter(|column| has_lengths(self.split, column));
+        let tokens = column.and_then(|column| self.known.tokens.get(&column.name)).copied();
+        Ok(tokens.unwrap_or(self.known.rows).max(1))
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.known.rows.max(1))
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        let column = column_of(self.split, term.field());
+        let token = String::from_utf8_lossy(term.serialized_value_bytes());
+        let known =
+            column.and_then(|column| self.known.terms.get(&column.name)?.get(token.as_ref()));
+        // a word that was not counted would get a wrong score
+        known.map(|rows| (*rows).min(self.known.rows.max(1))).ok_or_else(|| {
+            TantivyError::InternalError(format!("the statistics lack the word `{token}`"))
+        })
+    }
+}

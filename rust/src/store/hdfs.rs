@@ -1,0 +1,273 @@
+//! HDFS as an object store. Reading, listing and deleting are the client's; files are written beside
+//! their place and renamed, and a rename that must not overwrite is how one of several writers wins.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use hdfs_native::file::FileWriter;
+use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
+use hdfs_native_object_store::HdfsObjectStore;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
+    ObjectMeta, ObjectStore, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult,
+    Result, UploadPart,
+};
+use tokio::sync::Mutex;
+use url::Url;
+
+use super::runtime;
+
+const STORE: &str = "HDFS";
+/// Options that begin so are keys of Hadoop's client.
+const KEYS: &str = "hadoop.";
+
+/// A name node, or a name service with several.
+#[derive(Debug)]
+pub(super) struct Hdfs {
+    client: Client,
+    reader: HdfsObjectStore,
+    /// How long a name node may take to answer; its client knows no limit.
+    patience: Duration,
+}
+
+impl Hdfs {
+    pub(super) fn connect(url: &Url, options: &HashMap<String, String>) -> Result<Hdfs> {
+        let keys = options.iter().filter_map(|(key, value)| Some((key.strip_prefix(KEYS)?, value)));
+        let seconds = options.get("retry_seconds").and_then(|text| text.parse().ok());
+        let handle = runtime::handle().map_err(|e| failed(e.to_string()))?;
+        let client = ClientBuilder::new()
+            .with_url(format!("{}://{}", url.scheme(), url.authority()))
+            .with_config(keys)
+            .with_io_runtime(handle)
+            .build()
+            .map_err(told)?;
+        let patience = Duration::from_secs(seconds.unwrap_or(120));
+        Ok(Hdfs { reader: HdfsObjectStore::new(client.clone()), client, patience })
+    }
+
+    async fn begin(&self, location: &Path) -> Result<Draft> {
+        let target = format!("/{location}");
+        let (folder, name) = target.rsplit_once('/').unwrap_or_default();
+        let partial = format!("{folder}/.{}.{name}", uuid::Uuid::new_v4().simple());
+        let file = self.client.create(&partial, WriteOptions::default());
+        let file = within(self.patience, async { file.await.map_err(told) }).await?;
+        Ok(Draft { client: self.client.clone(), patience: self.patience, file, partial, target })
+    }
+}
+
+impl fmt::Display for Hdfs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(STORE)
+    }
+}
+
+/// A file that is not at its place yet.
+struct Draft {
+    client: Client,
+    patience: Duration,
+    file: FileWriter,
+    partial: String,
+    target: String,
+}
+
+impl Draft {
+    async fn write(&mut self, payload: PutPayload) -> Result<()> {
+        for bytes in payload {
+            within(self.patience, async { self.file.write_bytes(bytes).await.map_err(told) })
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn publish(&mut self, overwrite: bool) -> Result<()> {
+        within(self.patience, async {
+            self.file.close().await.map_err(told)?;
+            match self.client.rename(&self.partial, &self.target, overwrite).await {
+                // gone from its place: an answer that was lost, not a file that never was
+                Err(HdfsError::FileNotFound(path)) => Err(failed(format!("rename of {path}"))),
+                other => other.map_err(told),
+            }
+        })
+        .await
+    }
+
+    async fn discard(&mut self) -> Result<()> {
+        within(self.patience, async {
+            // whatever became of its bytes, the file goes
+            let _ = self.file.close().await;
+            self.client.delete(&self.partial, false).await.map(|_| ()).map_err(told)
+        })
+        .await
+    }
+}
+
+/// A file that grows by parts, in the order in which they are given.
+struct Parts {
+    draft: std::sync::Arc<Mutex<Draft>>,
+    /// Done when the part before is written.
+    before: futures::future::Shared<futures::future::BoxFuture<'static, ()>>,
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Parts")
+    }
+}
+
+#[async_trait]
+impl MultipartUpload for Parts {
+    fn put_part(&mut self, data: PutPayload) -> UploadPart {
+        let (done, written) = tokio::sync::oneshot::channel::<()>();
+        // a part that failed lets the next one go on: the upload fails by the first error
+        let next = written.map(|_| ()).boxed().shared();
+        let before = std::mem::replace(&mut self.before, next);
+        let draft = self.draft.clone();
+        async move {
+            before.await;
+            let result = draft.lock().await.write(data).await;
+            drop(done);
+            result
+        }
+        .boxed()
+    }
+
+    async fn complete(&mut self) -> Result<PutResult> {
+        self.before.clone().await;
+        self.draft.lock().await.publish(true).await?;
+        Ok(no_tag())
+    }
+
+    async fn abort(&mut self) -> Result<()> {
+        self.draft.lock().await.discard().await
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Hdfs {
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> Result<PutResult> {
+        let overwrite = match options.mode {
+            PutMode::Overwrite => true,
+            PutMode::Create => false,
+            PutMode::Update(_) => {
+                let operation = "an update on condition".to_owned();
+                return Err(Error::NotImplemented { operation, implementer: STORE.to_owned() });
+            }
+        };
+        let mut draft = self.begin(location).await?;
+        let published = async {
+            draft.write(payload).await?;
+            draft.publish(overwrite).await
+        };
+        match published.await {
+            Ok(()) => Ok(no_tag()),
+            Err(error) => {
+                // the first error tells more
+                let _ = draft.discard().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        _: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        let draft = std::sync::Arc::new(Mutex::new(self.begin(location).await?));
+        Ok(Box::new(Parts { draft, before: futures::future::ready(()).boxed().shared() }))
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let mut found = within(self.patience, self.reader.get_opts(location, options)).await?;
+        if let GetResultPayload::Stream(stream) = found.payload {
+            found.payload = GetResultPayload::Stream(patient(self.patience, stream));
+        }
+        Ok(found)
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        patient(self.patience, self.reader.delete_stream(locations))
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        patient(self.patience, self.reader.list(prefix))
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        within(self.patience, self.reader.list_with_delimiter(prefix)).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.reader.copy_opts(from, to, options).await
+    }
+}
+
+fn no_tag() -> PutResult {
+    PutResult { e_tag: None, version: None, extensions: Default::default() }
+}
+
+async fn within<T>(patience: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
+    match tokio::time::timeout(patience, work).await {
+        Ok(done) => done,
+        Err(_) => Err(failed(format!("timed out after {} s", patience.as_secs()))),
+    }
+}
+
+/// A stream that fails when its next item takes too long.
+fn patient<T: Send + 'static>(
+    patience: Duration,
+    stream: BoxStream<'static, Result<T>>,
+) -> BoxStream<'static, Result<T>> {
+    let next = move |stream: Option<BoxStream<'static, Result<T>>>| async move {
+        let mut stream = stream?;
+        match tokio::time::timeout(patience, stream.next()).await {
+            Ok(item) => item.map(|item| (item, Some(stream))),
+            Err(_) => {
+                let waited = failed(format!("timed out after {} s", patience.as_secs()));
+                Some((Err(waited), None))
+            }
+        }
+    };
+    futures::stream::unfold(Some(stream), next).boxed()
+}
+
+fn failed(detail: String) -> Error {
+    Error::Generic { store: STORE, source: detail.into() }
+}
+
+/// What HDFS says, in the words of object stores.
+fn told(error: HdfsError) -> Error {
+    const DENIED: [&str; 2] = ["AccessControlException", "AuthorizationException"];
+    let path = String::new();
+    match error {
+        HdfsError::FileNotFound(ref path) => {
+            Error::NotFound { path: path.clone(), source: Box::new(error) }
+        }
+        HdfsError::AlreadyExists(ref path) => {
+            Error::AlreadyExists { path: path.clone(), source: Box::new(error) }
+        }
+        HdfsError::RPCError(ref class, _) | HdfsError::FatalRPCError(ref class, _)
+            if DENIED.iter().any(|name| class.ends_with(name)) =>
+        {
+            Error::PermissionDenied { path, source: Box::new(error) }
+        }
+        HdfsError::SASLError(_) | HdfsError::GSSAPIError(..) | HdfsError::NoSASLMechanism => {
+            Error::Unauthenticated { path, source: Box::new(error) }
+        }
+        other => Error::Generic { store: STORE, source: Box::new(other) },
+    }
+}

@@ -1,0 +1,105 @@
+"""What tests let a driver do on a cluster. Every function runs in the driver's process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+ROWS = 3000
+TASKS = {"spark.indextables.read.local.enabled": "false"}
+
+
+def session() -> Any:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.active()
+
+
+def rows(first: int, last: int) -> Any:
+    """Log events by id, in three tasks, so that every executor has one."""
+    return (
+        session()
+        .range(first, last, 1, 3)
+        .selectExpr(
+            "id",
+            "concat(if(id % 7 = 0, 'timeout of ', 'request '), id) AS message",
+            "element_at(array('ERROR', 'INFO', 'WARN'), cast(id % 3 AS int) + 1) AS level",
+            "id * 0.5D AS score",
+            "cast(id % 2 AS int) AS part",
+        )
+    )
+
+
+def save(path: str, first: int, last: int, mode: str = "append", **options: str) -> None:
+    writer = rows(first, last).write.format("indextables").mode(mode)
+    writer.option("indexing.typemap.message", "text").options(**options).save(path)
+
+
+def load(path: str) -> Any:
+    """The table, read by tasks on the executors whatever its size."""
+    return session().read.format("indextables").options(**TASKS).load(path)
+
+
+def sql(text: str) -> list[dict[str, Any]]:
+    return [row.asDict(recursive=True) for row in session().sql(text).collect()]
+
+
+def ids(path: str) -> list[int]:
+    return sorted(row.id for row in load(path).select("id").collect())
+
+
+def same_as_parquet(path: str, parquet: str) -> list[str]:
+    """The queries whose answers differ from those over the same rows in Parquet."""
+    queries = (
+        "SELECT * FROM {t}",
+        "SELECT level, count(*), sum(id), avg(score) FROM {t} GROUP BY level",
+        "SELECT count(*), min(message), max(score), count(DISTINCT level) FROM {t} WHERE id > 9",
+        "SELECT id, score FROM {t} WHERE level <> 'INFO' ORDER BY score DESC LIMIT 7",
+        "SELECT a.id FROM {t} a JOIN {t} b ON a.id = b.id + 1 WHERE b.level = 'WARN'",
+        "SELECT part, max(id) FROM {t} WHERE message LIKE 'timeout%' GROUP BY part",
+    )
+    load(path).createOrReplaceTempView("ours")
+    session().read.parquet(parquet).createOrReplaceTempView("theirs")
+
+    def answer(query: str, table: str) -> list[str]:
+        return sorted(str(row) for row in session().sql(query.format(t=table)).collect())
+
+    return [q for q in queries if answer(q, "ours") != answer(q, "theirs")]
+
+
+def write_parquet(path: str, first: int, last: int) -> None:
+    rows(first, last).write.mode("overwrite").parquet(path)
+
+
+def executor_hosts() -> list[str]:
+    """The hosts that have an executor."""
+    found = session()._jsc.sc().statusStore().executorList(True)
+    known = [found.apply(i) for i in range(found.size())]
+    return sorted(e.hostPort().split(":")[0] for e in known if e.id() != "driver")
+
+
+def failure(text: str) -> str:
+    """What a failing statement says."""
+    try:
+        session().sql(text).collect()
+    except Exception as problem:  # noqa: BLE001 (the test looks at it)
+        return str(problem)
+    return ""
+
+
+def failing_append(path: str) -> str:
+    """What an append says that fails."""
+    try:
+        save(path, 0, 9)
+    except Exception as problem:  # noqa: BLE001 (the test looks at it)
+        return str(problem)
+    return ""
+
+
+def hold(folder: str, *, on: bool) -> None:
+    """Let the writers of tasks wait at their end, or go on; see `held.py`."""
+    word = Path(folder) / "hold"
+    if on:
+        word.touch()
+    else:
+        word.unlink(missing_ok=True)

@@ -1,0 +1,78 @@
+"""What a notebook shows: tables, searches, histories and plans; and the page from a program."""
+
+from __future__ import annotations
+
+import urllib.request
+
+import pyarrow as pa
+import pytest
+from tests.page import tables
+
+import indextables
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    return indextables.open(tables.write_hostile(str(tmp_path_factory.mktemp("n") / "hostile")))
+
+
+@pytest.fixture
+def shell():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    yield InteractiveShell.instance()
+    InteractiveShell.clear_instance()
+
+
+def test_a_table_shows_its_columns_and_escapes_their_names(hostile):
+    shown = hostile._repr_html_()
+    assert "<b>12</b> rows" in shown
+    assert "&lt;b onclick=" in shown
+    assert "<b onclick" not in shown
+
+
+def test_a_history_is_a_list_that_shows_a_table(hostile):
+    history = hostile.history()
+    assert isinstance(history, list)
+    assert history[0]["version"] == 1
+    assert "CREATE TABLE" in history._repr_html_()
+
+
+def test_a_plan_says_what_is_read(hostile):
+    plan = hostile.explain("kind = '<i>a</i>'", "needle", order_by=["_score DESC"], limit=3)
+    assert "1 of 1 are read" in str(plan)
+    assert "found by the index" in str(plan)
+    assert "needle" in plan._repr_html_()
+    assert "<i>a" not in plan._repr_html_()
+
+
+def test_ipython_shows_searches_with_marks_and_other_tables_as_before(shell, hostile):
+    opened = indextables.open(hostile.path)
+    formatted = shell.display_formatter.format(opened.search("needle", snippet=True, score=True))
+    html = formatted[0]["text/html"]
+    assert ">needle</mark>" in html
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+    assert "text/html" not in shell.display_formatter.format(pa.table({"a": [1]}))[0]
+
+
+def test_the_page_runs_beside_a_program(hostile):
+    page = hostile.ui()
+    try:
+        with urllib.request.urlopen(page.url, timeout=60) as answer:
+            assert "hostile" in answer.read().decode()
+        assert page.url in page._repr_html_()
+    finally:
+        page.close()
+    with pytest.raises(OSError):
+        urllib.request.urlopen(page.url, timeout=5)
+
+
+@pytest.mark.spark
+def test_spark_tables_and_searches(spark, tmp_path):
+    path = tables.write_partitioned(str(tmp_path / "orders"))
+    table = indextables.IndexTable.forPath(spark, path)
+    assert "<b>60</b> rows" in table._repr_html_()
+    found = table.search("failed", limit=3)
+    assert found._repr_html_().count(">failed</mark>") == 3
+    assert found.count() == 3

@@ -1,0 +1,71 @@
+"""A search means the same wherever it stands: pushed down, or matched by rows."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+QUERIES = "(SELECT * FROM VALUES ('timeout'), ('opened'), ('nothing') AS v(q))"
+
+
+@pytest.fixture(scope="module")
+def views(spark, tmp_path_factory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("expression")
+    frame = spark.range(0, 200, 1, 2).selectExpr(
+        "id",
+        "CASE WHEN id % 3 = 0 THEN 'timeout of payment' ELSE 'cart opened' END AS message",
+        "concat('host', id % 5) AS host",
+    )
+    path = str(folder / "table")
+    frame.write.format("indextables").option("indexing.typemap.message", "text").save(path)
+    spark.read.format("indextables").load(path).createOrReplaceTempView("searched")
+    frame.createOrReplaceTempView("unindexed")
+    return "searched", "unindexed"
+
+
+@pytest.mark.parametrize(
+    ("statement", "want"),
+    [
+        ("SELECT sum(int(message indexquery 'timeout')) FROM {}", [(67,)]),
+        ("SELECT sum(CASE WHEN message indexquery 'timeout' THEN 1 END) FROM {}", [(67,)]),
+        ("SELECT count(*) FILTER (WHERE message indexquery 'cart') FROM {}", [(133,)]),
+        (("SELECT count(*) FROM (SELECT max(message) AS m FROM {} GROUP BY host HAVING "
+         "m indexquery 'timeout')"), [(5,)]),
+        ("SELECT count(*) FROM {} WHERE message indexquery 'timeout' OR rand() > 2", [(67,)]),
+        ("SELECT count(*) FROM {} WHERE NOT message indexquery 'timeout' OR rand() > 2", [(133,)]),
+        ("SELECT count(*) FROM {} WHERE message indexquery 'host:host1 AND timeout' OR rand() > 2",
+         [(13,)]),
+        ((f"SELECT q, count(*) FROM {{}} t JOIN {QUERIES} ON t.message indexquery q GROUP BY q "
+         "ORDER BY q"), [("opened", 133), ("timeout", 67)]),
+        ("SELECT count(*) FROM {} WHERE message indexquery 'timeout'", [(67,)]),
+    ],
+)  # fmt: skip
+def test_rows_of_a_table_and_other_rows_match_alike(spark, views, statement, want):
+    for view in views:
+        assert [tuple(row) for row in spark.sql(statement.format(view)).collect()] == want, view
+
+
+def test_cached_rows_are_matched(spark, views):
+    kept = spark.table("searched").cache()
+    try:
+        assert kept.where("message indexquery 'timeout'").count() == 67
+    finally:
+        spark.catalog.clearCache()
+
+
+def test_the_plan_says_who_answers(spark, views):
+    explain = "EXPLAIN SELECT id FROM searched WHERE message indexquery 'timeout'"
+    pushed = spark.sql(explain).first()[0]
+    assert "pushed filters: [message indexquery 'timeout']" in pushed
+    assert "on rows" not in pushed
+    matched = spark.sql(explain + " OR rand() > 2").first()[0]
+    assert "indexquery on rows" in matched
+
+
+def test_scores_of_a_pushed_search_are_those_of_the_table(spark, views):
+    statement = "SELECT id, _score FROM searched WHERE message indexquery 'timeout' ORDER BY "
+    found = spark.sql(statement + "_score DESC, id LIMIT 3").collect()
+    assert [row.id for row in found] == [0, 3, 6]
+    assert len({row._score for row in found}) == 1
+    assert found[0]._score > 0
