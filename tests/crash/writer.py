@@ -18,6 +18,7 @@ from indextables.commands.merge_splits import MergeRequest, run_merge
 from indextables.commands.purge import run_purge
 from indextables.config.settings import resolve
 from indextables.engine.writer import SplitWriter
+from indextables.expr.where import parse_where
 from indextables.log import Operation, open_log
 from indextables.model.types import Atomic, Field, Struct, render_schema
 from indextables.plan.fields import plan_fields
@@ -32,7 +33,6 @@ from indextables.save.commit import Save, commit_save
 from indextables.save.condition import Condition
 from indextables.save.splits import WriteSpec, sorted_by_partition, write_batches
 from indextables.sql.local import LocalContext
-from indextables.sql.where import parse_where
 from indextables.storage import open_store
 from indextables.storage.store import Store
 

@@ -15,6 +15,7 @@ import pytest
 import indextables
 from indextables.errors import IndexTablesError
 from indextables.expr.predicate import Predicate
+from indextables.expr.where import parse_where
 from indextables.log.transaction import Operation
 from indextables.read.request import ScanRequest
 from indextables.read.scan import find_rows, plan_scan
@@ -22,7 +23,6 @@ from indextables.read.spec import ROW_ID
 from indextables.rows.commit_rows import RowChange, commit_rows
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
-from indextables.sql.where import parse_where
 
 WORDS = ["error", "timeout", "reset", "peer", "cart", "disk", "full", "retry", *"abcdefghij"]
 K1, B = 1.2, 0.75

@@ -27,6 +27,7 @@ from tests.upserts.test_upsert import draw_options
 from indextables.commands.merge_splits import MergeRequest, run_merge
 from indextables.commands.purge import run_purge
 from indextables.commands.restore import run_restore
+from indextables.commands.tasks import run_task
 from indextables.config.settings import resolve
 from indextables.errors import (
     CommitUnknownError,
@@ -39,7 +40,6 @@ from indextables.log import Log, Operation
 from indextables.read.spec import DOC, SPLIT
 from indextables.read.table import OpenTable
 from indextables.runtime.steps import finish
-from indextables.runtime.tasks import run_task
 from indextables.storage import ObjectMeta
 
 # the world runs one thread at a time

@@ -11,10 +11,10 @@ from tests.upserts.tables import KeyTable
 
 import indextables
 from indextables.commands.purge import run_purge
+from indextables.expr.where import parse_where
 from indextables.log import open_log
 from indextables.read.table import OpenTable
 from indextables.save.table import run_write_table
-from indextables.sql.where import parse_where
 from indextables.storage import open_store
 
 ENGINES = ("deduplicate", "first-row", "partial-update")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from indextables.config.settings import resolve
 from indextables.errors import error
 from indextables.expr.predicate import ALL_FIELDS, Predicate, Search
+from indextables.expr.where import parse_where
 from indextables.log import open_log
 from indextables.log.history import parse_timestamp
 from indextables.read.companion import open_for_reading
 from indextables.read.scan import Scan, plan_scan
 from indextables.read.table import OpenTable
-from indextables.sql.where import parse_where
 from indextables.storage import find_location, open_store
 
 if TYPE_CHECKING:

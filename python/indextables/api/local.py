@@ -22,6 +22,7 @@ from indextables.config.settings import resolve
 from indextables.errors import error
 from indextables.expr.aggregation import Aggregation, Function, SortKey
 from indextables.expr.predicate import Column, Expr
+from indextables.expr.where import parse_where
 from indextables.log import open_log
 from indextables.plan.columns import ColumnInfo
 from indextables.plan.topk import engine_key
@@ -37,7 +38,6 @@ from indextables.save.table import run_write_table
 from indextables.show.notebook import facts_line, table_card
 from indextables.sql.local import LocalContext
 from indextables.sql.select import parse_function, parse_key, parse_sort_key
-from indextables.sql.where import parse_where
 from indextables.storage import find_location, open_store
 
 MODES = ("append", "overwrite", "errorifexists", "ignore")

@@ -19,7 +19,7 @@ from indextables.api.overview import count_over_time, count_values, time_range
 from indextables.cli.options import AsJson, Conf, TablePath, Timestamp, Version, Where, settings
 from indextables.cli.output import console, failures, show
 from indextables.errors import error
-from indextables.expr.calendar import render_moment
+from indextables.expr.calendar import render_timestamp
 from indextables.read.changes import CHANGE, INSERT, changes_between, plan_changes, read_changes
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
 from indextables.read.request import ScanRequest
@@ -108,7 +108,7 @@ def _over_time(table: Table, column: str, where: str | None, query: str) -> None
     grid = Grid(box=None, show_header=False, title=f"{column}, one bar is {found.step}",
                 title_justify="left")  # fmt: skip
     for bar in found.bars:
-        grid.add_row(render_moment(int(bar.low)), Text(_bar(bar.rows / most), "cyan"),
+        grid.add_row(render_timestamp(int(bar.low)), Text(_bar(bar.rows / most), "cyan"),
                      f"{bar.rows:,}" if bar.rows else "")  # fmt: skip
     console().print(grid)
 

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from indextables.commands.grammar import DESCRIBE, Command, Rule, columns
+from indextables.commands.hosts import DRIVER, Answer, ask_every_host
 from indextables.commands.machine_stats import machine_stats
 from indextables.commands.prewarm_notes import forget_prewarms
 from indextables.engine.cache import clear_disk, disk_usage
 from indextables.runtime import handles
-from indextables.runtime.hosts import DRIVER, Answer, ask_every_host
 from indextables.runtime.process_stats import ProcessStats
 from indextables.runtime.steps import Steps
 from indextables.storage.caching import cache_options

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from indextables import __version__
 from indextables.commands.grammar import DESCRIBE, Command, Rule, columns
+from indextables.commands.hosts import executor_hosts
 from indextables.config.secret import REDACTED
-from indextables.runtime.hosts import executor_hosts
 from indextables.runtime.steps import Steps, ask_properties, run_tasks
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from indextables.errors import error
 from indextables.model.types import Atomic, DataType, Field, Struct
 
 if TYPE_CHECKING:
+    from indextables.expr.cursor import Places
     from indextables.read.table import Row
     from indextables.runtime.context import Context
     from indextables.runtime.steps import Steps
@@ -24,8 +25,6 @@ DESCRIBE = "DESCRIBE|DESC IX"
 _HOURS = {"DAYS": 24.0, "HOURS": 1.0, "MINUTES": 1 / 60, "SECONDS": 1 / 3600}
 _TYPES = {"bigint": "long", "int": "integer"}
 
-# one entry per position: the words allowed there
-Places: TypeAlias = tuple[tuple[str, ...], ...]
 Answer: TypeAlias = "list[Row] | Steps[list[Row]]"
 Run: TypeAlias = Callable[[Any, "Context"], Answer]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from indextables.commands.hosts import Answer, ask_every_host
 from indextables.runtime import handles
-from indextables.runtime.hosts import Answer, ask_every_host
 
 if TYPE_CHECKING:
     from indextables.runtime.context import Context

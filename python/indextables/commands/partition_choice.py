@@ -12,6 +12,7 @@ from indextables.errors import error
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
 from indextables.expr.predicate import Column
+from indextables.expr.where import parse_where
 from indextables.plan.partitions import map_column, partition_arrays
 from indextables.runtime.steps import Steps, match
 
@@ -66,6 +67,14 @@ def _group(files: pa.Table, columns: Sequence[str]) -> dict[tuple[str | None, ..
     grouped = rows.group_by(list(texts), use_threads=False).aggregate([("row", "list")])
     keys = zip(*(grouped.column(name).to_pylist() for name in texts), strict=True)
     return dict(zip(keys, grouped.column("row_list").to_pylist(), strict=True))
+
+
+def match_partitions(need: Matches) -> list[bool]:
+    """For which partitions the predicate of a command is true, without Spark."""
+    found = evaluate_matches(parse_where(need.where, need.schema), need)
+    if found is None:
+        raise _problem(f"Invalid partition predicate: {need.where}")
+    return found
 
 
 def evaluate_matches(predicate: Predicate, need: Matches) -> list[bool] | None:

@@ -22,12 +22,12 @@ from indextables.commands.grammar import (
     columns,
     require,
 )
+from indextables.commands.hosts import DRIVER, ask_every_host, executor_hosts
 from indextables.commands.partition_choice import choose_files
 from indextables.commands.prewarm_notes import Note, note_prewarm
 from indextables.commands.target import Target, locate, open_target
 from indextables.config import cache as keys
 from indextables.plan.prewarm import SEGMENTS, Parts, assign_hosts, cut, plan_parts
-from indextables.runtime.hosts import DRIVER, ask_every_host, executor_hosts
 from indextables.runtime.steps import Steps, run_tasks
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def parse_date(text: str) -> int:
     return _days(int(found[1]), int(found[2]), int(found[3]))
 
 
-def render_moment(micros: int) -> str:
+def render_timestamp(micros: int) -> str:
     """Microseconds as `2024-01-31 12:00:00`, with a fraction only where there is one."""
     days, rest = divmod(micros, DAY_MICROS)
     seconds, fraction = divmod(rest, _SECOND_MICROS)
@@ -50,7 +50,7 @@ def render_moment(micros: int) -> str:
     return f"{render_date(days)} {clock}{tail}"
 
 
-def parse_moment(text: str) -> int:
+def parse_timestamp(text: str) -> int:
     """The microseconds of a text in any usual spelling; without a zone it is UTC."""
     date = _DATE.match(text)
     if date is None:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from indextables.errors import error
-from indextables.expr.calendar import parse_moment, render_date, render_moment
+from indextables.expr.calendar import parse_timestamp, render_date, render_timestamp
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
 from indextables.page.view import SCORE
 from indextables.sql.values import quote, quote_name
@@ -38,13 +38,13 @@ def condition(view: View, schema: Struct) -> str:
 def moment(given: str, kind: str) -> str:
     """A time of the page as a literal for a column of this kind."""
     try:
-        micros = parse_moment(given)
+        micros = parse_timestamp(given)
     except ValueError:
         raise error("TIMESTAMP_INVALID", timestamp=given) from None
     if kind == "date":
         # the first day that begins at or after it, so that ranges stay half open
         return quote(render_date(-(-micros // _DAY_MICROS)))
-    return quote(render_moment(micros) + ("Z" if kind == "timestamp" else ""))
+    return quote(render_timestamp(micros) + ("Z" if kind == "timestamp" else ""))
 
 
 def sql(view: View, path: str, schema: Struct, limit: int) -> str:

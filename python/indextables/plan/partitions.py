@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-from decimal import Decimal as Number
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indextables.errors import error
-from indextables.expr.calendar import parse_date, parse_moment, render_date, render_moment
+from indextables.expr.literals import parse_literal
 from indextables.expr.values import kind_of
-from indextables.model.strings import parse_string, parse_strings, render_string, string_array
-from indextables.model.types import DataType, Decimal
+from indextables.model.strings import parse_strings, string_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from indextables.expr.predicate import Path
-    from indextables.model.types import Struct
+    from indextables.model.types import DataType, Struct
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -66,62 +63,11 @@ def parse_value(text: str | None, kind: DataType, column: str) -> Any:
     if text is None or text == HIVE_NULL:
         return None
     try:
-        return _PARSERS[kind_of(kind)](text)
+        return parse_literal(text, kind)
     except (KeyError, ValueError, ArithmeticError) as problem:
         raise error(
             "PARTITION_VALUE_INVALID", column=column, value=text, type=kind.to_json()
         ) from problem
-
-
-def render_value(value: Any, kind: DataType) -> str | None:  # noqa: PLR0911 (one per kind)
-    """The text the log keeps for a partition value; None for null."""
-    if value is None:
-        return None
-    name = kind_of(kind)
-    if name == "boolean":
-        return "true" if value else "false"
-    if name == "date":
-        return render_date(value)
-    if name in ("timestamp", "timestamp_ntz"):
-        return render_moment(value)
-    if name == "binary":
-        return base64.b64encode(value).decode("ascii")
-    if name == "decimal" and isinstance(kind, Decimal):
-        return format(Number(value), "f")
-    if name == "string":
-        return render_string(value)
-    return _render_float(value) if name in ("float", "double") else str(value)
-
-
-def _render_float(value: float) -> str:
-    if value != value:  # noqa: PLR0124 (NaN)
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    return repr(float(value))
-
-
-def _boolean(text: str) -> bool:
-    return {"true": True, "false": False}[text.strip().lower()]
-
-
-_PARSERS: dict[str, Any] = {
-    "boolean": _boolean,
-    "byte": int,
-    "short": int,
-    "integer": int,
-    "long": int,
-    "float": float,
-    "double": float,
-    "decimal": Number,
-    "string": parse_string,
-    "binary": base64.b64decode,
-    "date": parse_date,
-    "timestamp": parse_moment,
-    "timestamp_ntz": parse_moment,
-    "day_time": int,
-    "year_month": int,
-}
 
 
 def partition_arrays(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from indextables.engine.source import SourceFile
+from indextables.expr.literals import render_literal
 from indextables.model.types import Struct
 from indextables.plan.coverage import Coverage, cover, nothing_covered
-from indextables.plan.partitions import render_value
 from indextables.sources.table import SourceSnapshot
 
 
@@ -134,4 +134,4 @@ def _texts(values: pa.Array, schema: Struct, name: str) -> list[str | None]:
         values = values.cast(pa.int32())
     elif pa.types.is_timestamp(values.type):
         values = values.cast(pa.int64())
-    return [render_value(value, field.type) for value in values.to_pylist()]
+    return [render_literal(value, field.type) for value in values.to_pylist()]

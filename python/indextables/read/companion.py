@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ from indextables.engine.source import SourceSpec
 from indextables.errors import IndexTablesError, error
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
+from indextables.expr.where import parse_where
 from indextables.log.protocol import is_companion, is_foreign
 from indextables.model.types import render_schema
 from indextables.plan.companion import (
@@ -333,8 +333,7 @@ def chosen_files(definition: Definition, source: SourceSnapshot) -> SourceSnapsh
     where = definition.where_clause
     if where is None:
         return source
-    # the language is above this layer, and is asked where a companion needs it
-    predicate = import_module("indextables.sql.where").parse_where(where, source.schema)
+    predicate = parse_where(where, source.schema)
     values: dict[tuple[str, ...], pa.Array] = {
         (name,): array for name, array in source.partitions.items()
     }

@@ -20,13 +20,13 @@ from indextables.config import indexing
 from indextables.config import write as keys
 from indextables.engine.writer import SplitInfo, SplitWriter
 from indextables.errors import CommitUnknownError, IndexTablesError, StorageError
+from indextables.expr.literals import render_literal
 from indextables.index.hash_files import forget_hashes
 from indextables.log.actions import AddFile
 from indextables.log.partitions import split_path
 from indextables.log.protocol import LEAN_SPLITS
 from indextables.model.strings import from_bytes
 from indextables.model.types import Struct, parse_schema
-from indextables.plan.partitions import render_value
 from indextables.runtime.handles import native_store
 from indextables.save.statistics import render_extremes, stats_length
 from indextables.storage import open_store
@@ -362,8 +362,8 @@ def _partition_text(schema: Struct, name: str, value: pa.Scalar) -> str | None:
     elif pa.types.is_string(value.type):
         value = value.cast(pa.binary())
         text = None if not value.is_valid else from_bytes(value.as_py())
-        return render_value(text, found.type)
-    return render_value(value.as_py(), found.type)
+        return render_literal(text, found.type)
+    return render_literal(value.as_py(), found.type)
 
 
 def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

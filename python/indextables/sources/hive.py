@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from indextables.errors import error
-from indextables.expr.calendar import parse_moment
+from indextables.expr.calendar import parse_timestamp
 from indextables.log.partitions import HIVE_NULL, unescape
 from indextables.model.types import Atomic, DataType, Decimal, Field
 
@@ -25,7 +25,7 @@ _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?")
 _SHAPES: tuple[tuple[re.Pattern[str], DataType, Callable[[str], Any]], ...] = (
     (_DOUBLE, Atomic("double"), str),
     (_DATE, Atomic("date"), date.fromisoformat),
-    (_TIMESTAMP, Atomic("timestamp"), parse_moment),
+    (_TIMESTAMP, Atomic("timestamp"), parse_timestamp),
 )
 _INT_MAX, _LONG_MAX, _MAX_DIGITS = 2**31, 2**63, 38
 _STRING = Atomic("string")
@@ -126,7 +126,7 @@ def _typed(texts: Sequence[str | None], kind: DataType) -> pa.Array:
         "long": int,
         "double": lambda text: float(text.strip().rstrip("dDfF")),
         "date": date.fromisoformat,
-        "timestamp": parse_moment,
+        "timestamp": parse_timestamp,
     }
     if isinstance(kind, Decimal):
         values = [None if text is None else Number(text) for text in texts]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from indextables.commands.partition_choice import check_columns
+from indextables.commands.partition_choice import check_columns, match_partitions
 from indextables.commands.registry import output_of
+from indextables.commands.tasks import run_task
 from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError, error
 from indextables.runtime.cache import Cache
@@ -23,14 +24,12 @@ from indextables.runtime.context import Executor
 from indextables.runtime.handles import Orders, follow, orders
 from indextables.runtime.process_stats import publish
 from indextables.runtime.steps import Location, Matches, Need, Properties, Steps, Tasks
-from indextables.runtime.tasks import run_task
 from indextables.spark import warm
 from indextables.spark.read_task import named
 from indextables.spark.request import executors_of
 from indextables.spark.shipping import pickled, to_stream
 from indextables.sql.execute import start
 from indextables.sql.parser import parse
-from indextables.sql.where import match_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from indextables.commands.prewarm_notes import Note, noted_prewarm
 from indextables.config import cache as keys
+from indextables.expr.where import parse_where
 from indextables.plan.prewarm import plan_parts
 from indextables.read.request import Prewarm
-from indextables.sql.where import parse_where
 
 if TYPE_CHECKING:
     from indextables.read.table import OpenTable

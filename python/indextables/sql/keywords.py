@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from indextables.commands.grammar import words_of
 from indextables.commands.registry import RULES
-from indextables.sql.tokens import leading_words
+from indextables.expr.tokens import leading_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from indextables.commands.grammar import Places, Rule
+    from indextables.commands.grammar import Rule
+    from indextables.expr.cursor import Places
 
 # `DESCRIBE indextables` and `SET indextables` can mean a table or a key of that name, so the third
 # word decides; commands of two words are complete with them

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from indextables.commands.partition_choice import match_partitions
+from indextables.commands.tasks import run_task
 from indextables.config.settings import Settings, resolve
 from indextables.log import Log, open_log
 from indextables.runtime.context import Executor
-from indextables.runtime.tasks import run_task
-from indextables.sql.where import match_partitions
 from indextables.storage import Store, find_location, open_store
 
 if TYPE_CHECKING:

@@ -10,16 +10,15 @@ from indextables.commands.grammar import (
     Flag,
     MaybeTarget,
     Part,
-    Places,
     Rule,
     TargetKind,
     Words,
     words_of,
 )
 from indextables.commands.registry import RULES
-from indextables.sql.cursor import Cursor
+from indextables.expr.cursor import Cursor, Places
+from indextables.expr.tokens import Kind, tokenize
 from indextables.sql.render import usage
-from indextables.sql.tokens import Kind, tokenize
 from indextables.sql.values import read, starts_target
 
 if TYPE_CHECKING:

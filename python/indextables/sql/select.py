@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from indextables.expr.aggregation import Function, SortKey
+from indextables.expr.cursor import Cursor
 from indextables.expr.predicate import Call, Column, Expr, Literal
+from indextables.expr.tokens import Kind, syntax_error, tokenize
 from indextables.model.types import Atomic, DataType
 from indextables.plan.bucket_calls import FORMS, NOT_CONSTANT, check_call
-from indextables.sql.cursor import Cursor
-from indextables.sql.tokens import Kind, syntax_error, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,10 +10,10 @@ from indextables.commands import grammar as g
 from indextables.commands.grammar import Span
 from indextables.commands.target import RESERVED, Target
 from indextables.errors import error
-from indextables.sql.tokens import Kind
+from indextables.expr.tokens import Kind
 
 if TYPE_CHECKING:
-    from indextables.sql.cursor import Cursor
+    from indextables.expr.cursor import Cursor
 
 _SIZE = re.compile(r"([0-9]+)([MG]?)", re.IGNORECASE)
 _FACTORS = {"": 1, "M": 1 << 20, "G": 1 << 30}

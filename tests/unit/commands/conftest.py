@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from indextables.commands.partition_choice import match_partitions
 from indextables.config.settings import resolve
 from indextables.log import open_log
 from indextables.log.actions import AddFile
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Atomic, Field, Struct
 from indextables.read.table import open_table
-from indextables.sql.where import match_partitions
 from indextables.storage import open_store
 
 SCHEMA = Struct(

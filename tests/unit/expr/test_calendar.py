@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indextables.expr.calendar import parse_date, parse_moment, render_date, render_moment
+from indextables.expr.calendar import parse_date, parse_timestamp, render_date, render_timestamp
 
 
 @given(st.integers(-(2**31), 2**31 - 1))
@@ -23,16 +23,16 @@ def test_days_are_those_of_the_calendar(day):
 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_every_moment_survives_its_text(micros):
-    assert parse_moment(render_moment(micros)) == micros
+    assert parse_timestamp(render_timestamp(micros)) == micros
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_moments_are_read_as_written_elsewhere(moment):
     micros = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    assert parse_moment(moment.isoformat()) == micros
+    assert parse_timestamp(moment.isoformat()) == micros
 
 
 @pytest.mark.parametrize("text", ["", "2024", "2024-13-01", "2024-02-30", "x", "2024-01-01 25"])
 def test_what_is_no_date_is_refused(text):
     with pytest.raises(ValueError):
-        parse_moment(text)
+        parse_timestamp(text)

@@ -7,8 +7,8 @@ import math
 import pyarrow as pa
 from tests.unit.plan.sql_oracle import key
 
+from indextables.expr.literals import render_literal
 from indextables.expr.values import kind_of
-from indextables.plan.partitions import render_value
 
 TEXTS = pa.map_(pa.string(), pa.string())
 
@@ -21,7 +21,7 @@ def statistic(value, kind):
     if name in ("float", "double"):
         return repr(value).removesuffix(".0")
     if name == "date":
-        return render_value(value, kind)
+        return render_literal(value, kind)
     return str(value)
 
 
@@ -53,7 +53,7 @@ def extremes(rows, schema, partitions, cut_length):
 def partition_texts(row, schema, partitions):
     found = []
     for position, name in enumerate(partitions):
-        value = render_value(row[name], schema.get(name).type)
+        value = render_literal(row[name], schema.get(name).type)
         # null has three spellings
         if value is not None:
             found.append((name, value))

@@ -7,11 +7,11 @@ from tests.unit.plan.generated import PARTITIONS, SCHEMA, cases
 from tests.unit.plan.sql_oracle import engine, truth
 
 from indextables.errors import IndexTablesError
+from indextables.expr.literals import render_literal
 from indextables.expr.predicate import parse_predicate
 from indextables.model.types import Atomic, Field, Struct
 from indextables.plan.columns import Columns, describe_columns
 from indextables.plan.filters import plan_filters
-from indextables.plan.partitions import render_value
 from indextables.plan.queries import split_queries
 
 COLUMNS = describe_columns(SCHEMA, PARTITIONS)
@@ -63,7 +63,7 @@ def check_split_queries(predicate, data):
         {
             "partitionValues": pa.array(
                 [
-                    [(n, render_value(row[n], SCHEMA.get(n).type)) for n in PARTITIONS]
+                    [(n, render_literal(row[n], SCHEMA.get(n).type)) for n in PARTITIONS]
                     for row in data
                 ],
                 pa.map_(pa.string(), pa.string()),

@@ -10,11 +10,11 @@ from tests.unit.plan.generated import PARTITIONS, SCHEMA, columns_in, predicates
 from tests.unit.plan.log_files import TEXTS, files_of
 from tests.unit.plan.sql_oracle import key, truth
 
+from indextables.expr.literals import render_literal
 from indextables.expr.predicate import parse_predicate
 from indextables.log.state import PartitionBounds
 from indextables.model.types import Atomic, Field, Struct
 from indextables.plan.columns import describe_columns
-from indextables.plan.partitions import render_value
 from indextables.plan.prune import keep_manifest, prune_splits
 
 # our writer keeps every column in the order of its type
@@ -69,7 +69,7 @@ def test_no_manifest_with_a_matching_split_is_left_out(case):
         kind = SCHEMA.get(name).type
         if values:
             ends = (min(values, key=key), max(values, key=key))
-            bounds[name] = PartitionBounds(*(render_value(v, kind) for v in ends))
+            bounds[name] = PartitionBounds(*(render_literal(v, kind) for v in ends))
     keep = keep_manifest(bounds, parse_predicate(predicate), SCHEMA, PARTITIONS)
     matching = any(truth(predicate, row, SCHEMA) is True for group in groups for row in group)
     assert keep or not matching

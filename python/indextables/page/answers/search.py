@@ -18,7 +18,7 @@ from indextables.api.overview import (
     count_values,
     time_range,
 )
-from indextables.expr.calendar import parse_moment, render_date, render_moment
+from indextables.expr.calendar import parse_timestamp, render_date, render_timestamp
 from indextables.expr.values import kind_of
 from indextables.page.answers.fields import Fields, choose_fields
 from indextables.page.answers.values import cells
@@ -137,7 +137,7 @@ class Search:
 
     def _time_range(self, column: str) -> tuple[int, int] | None:
         view = self.view
-        start, end = (parse_moment(each) if each else None for each in (view.start, view.end))
+        start, end = (parse_timestamp(each) if each else None for each in (view.start, view.end))
         if start is None or end is None:
             where = condition(view, self.schema) or None
             found = time_range(self.table, column, where)
@@ -158,7 +158,7 @@ def look_at(table: OpenTable) -> Fields:
 def moment_text(micros: float, kind: str) -> str:
     """A time of the histogram as an address of the page has it."""
     at = int(micros)
-    return render_date(at // _DAY_MICROS) if kind == "date" else render_moment(at)
+    return render_date(at // _DAY_MICROS) if kind == "date" else render_timestamp(at)
 
 
 def kind_of_column(table: OpenTable, column: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from indextables.expr.calendar import render_moment
+from indextables.expr.calendar import render_timestamp
 from indextables.show.values import cut, text
 
 LONGEST = 4_000
@@ -23,7 +23,7 @@ def cells(column: pa.ChunkedArray, *, whole: bool = False) -> list[str | None]:
         ]
     elif pa.types.is_timestamp(kind):
         micros = column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()).to_pylist()
-        found = [None if each is None else render_moment(each) for each in micros]
+        found = [None if each is None else render_timestamp(each) for each in micros]
     else:
         found = [None if each is None else _shown(each) for each in _python(column)]
     return found if whole else [None if each is None else cut(each, LONGEST) for each in found]

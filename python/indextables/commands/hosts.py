@@ -1,4 +1,4 @@
-"""Asking every machine that works for us."""
+"""Ask every host that has executors."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from indextables.commands.tasks import run_task
 from indextables.runtime.steps import Steps, run_tasks
-from indextables.runtime.tasks import run_task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ DRIVER = "driver"
 
 @dataclass(frozen=True)
 class Answer:
-    """What one machine said."""
+    """The result of one host."""
 
     executor_id: str
     host: str
@@ -27,7 +27,7 @@ class Answer:
 
 
 def ask_every_host(context: Context, kind: str, payload: Mapping[str, Any]) -> Steps[list[Answer]]:
-    """Do one piece of work here, and on every other machine that has executors."""
+    """Run a task here and on every other host that has executors."""
     here = run_task(kind, payload)
     others = executor_hosts(context)
     places = [executor.location for executor in others]
@@ -39,7 +39,7 @@ def ask_every_host(context: Context, kind: str, payload: Mapping[str, Any]) -> S
 
 
 def executor_hosts(context: Context) -> list[Executor]:
-    """One executor of every machine; none when the driver does the work itself."""
+    """One executor per host; none when the driver does the work itself."""
     by_host: dict[str, Executor] = {}
     for executor in context.executors():
         if executor.id != DRIVER:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
-from decimal import InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from indextables.commands.partition_choice import evaluate_matches
 from indextables.errors import error
+from indextables.expr.cursor import Cursor
+from indextables.expr.literals import parse_literal
 from indextables.expr.predicate import (
     And,
     Column,
@@ -26,16 +26,12 @@ from indextables.expr.predicate import (
     Predicate,
     TextTest,
 )
+from indextables.expr.tokens import Kind, tokenize
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
 from indextables.model.types import Atomic, DataType, Struct
-from indextables.plan.partitions import parse_value
-from indextables.sql.cursor import Cursor
-from indextables.sql.tokens import Kind, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from indextables.runtime.steps import Matches
 
 _INVALID = "Invalid partition predicate:"
 _STRING = Atomic("string")
@@ -62,14 +58,6 @@ def parse_where(text: str, schema: Struct) -> Predicate:
     parser = _Parser(text, tokenize(text), schema=schema)
     found = parser.disjunction()
     parser.need("the end", found=parser.peek.kind is Kind.END)
-    return found
-
-
-def match_partitions(need: Matches) -> list[bool]:
-    """For which partitions the predicate of a command is true, without Spark."""
-    found = evaluate_matches(parse_where(need.where, need.schema), need)
-    if found is None:
-        raise error("PARTITION_PREDICATE", problem=f"{_INVALID} {need.where}")
     return found
 
 
@@ -239,7 +227,7 @@ class _Parser(Cursor):
             raise self.error("two columns cannot be compared here")
         try:
             return Literal(_value(operand, kind), kind)
-        except (ValueError, InvalidOperation):
+        except (KeyError, ValueError, ArithmeticError):
             shown = kind.to_json()
             raise self.error(f"`{operand.value}` is not a value of type {shown}") from None
 
@@ -258,4 +246,4 @@ def _value(text: _Text, kind: DataType) -> Any:
         return int(number)
     if name in FLOATING:
         return float(text.value)
-    return parse_value(text.value, kind, "?")
+    return parse_literal(text.value, kind)

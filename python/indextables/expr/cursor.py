@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from indextables.commands.grammar import Places
-from indextables.sql.tokens import Kind, Token, syntax_error
+from indextables.expr.tokens import Kind, Token, syntax_error
+
+# one entry per position: the words allowed there
+Places: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 @dataclass

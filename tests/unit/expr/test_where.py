@@ -8,8 +8,8 @@ import pytest
 from indextables.errors import InvalidError
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
+from indextables.expr.where import parse_where
 from indextables.model.types import Atomic, Decimal, Field, Struct
-from indextables.sql.where import parse_where
 
 SCHEMA = Struct(
     (
@@ -81,6 +81,7 @@ def test_rows_are_chosen(text, rows):
         ("year = 'x'", "`x` is not a value of type integer"),
         ("year = 1.5", "`1.5` is not a value of type integer"),
         ("name = 5", "`5` is not a value of type string"),
+        ("day = '2024-02-30'", "`2024-02-30` is not a value of type date"),
         ("year >< 1", "`><` is not a comparison"),
         ("year = 1 extra", "expected the end, found `extra`"),
         ("(year = 1", "expected `)`"),
