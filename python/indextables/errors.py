@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 class IndexTablesError(Exception):
     """Base class of all errors of this package; has `code`, `hint` and `context`."""
 
-    retryable = False
-
     def __init__(
         self, code: str, message: str, hint: str = "", context: Mapping[str, Any] | None = None
     ) -> None:
@@ -75,8 +73,6 @@ class TableExistsError(IndexTablesError, FileExistsError):
 
 class ConflictError(IndexTablesError):
     """Another writer committed first: read the table again and retry."""
-
-    retryable = True
 
 
 class CommitUnknownError(IndexTablesError):

@@ -10,7 +10,6 @@ import atexit
 import logging
 import os
 import threading
-import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from indextables.read.table import OpenTable
 
 _log = logging.getLogger("indextables.maintenance")
-_threads: list[threading.Thread] = []
 _merging: set[str] = set()
 _writes: Counter[str] = Counter()
 _lock = threading.Lock()
@@ -94,8 +92,6 @@ def maintain_after_write(table: OpenTable, context: LocalDoor) -> None:
     thread = threading.Thread(
         target=finish, args=(planned.steps, context), name=f"merge of {table.path}", daemon=True
     )
-    with _lock:
-        _threads[:] = [each for each in _threads if each.is_alive()] + [thread]
     wait_ms = table.settings.get(keys.MERGE_ON_WRITE_SHUTDOWN_MS)
     atexit.register(thread.join, wait_ms / 1000)
     thread.start()
@@ -132,11 +128,3 @@ def _purge(table: OpenTable) -> None:
         older_than_hours=table.settings.get(keys.PURGE_SPLIT_RETENTION_HOURS),
         log_hours=table.settings.get(keys.PURGE_LOG_RETENTION_HOURS),
     )
-
-
-def wait_for_background(seconds: float) -> bool:
-    """Wait for background merges; return whether all have finished."""
-    until = time.monotonic() + seconds
-    for thread in _threads:
-        thread.join(max(0.0, until - time.monotonic()))
-    return not any(thread.is_alive() for thread in _threads)

@@ -19,7 +19,6 @@ from indextables.runtime.steps import Steps, match
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from indextables.expr.predicate import Predicate
     from indextables.log import Snapshot
     from indextables.runtime.steps import Matches
 
@@ -71,20 +70,16 @@ def _group(files: pa.Table, columns: Sequence[str]) -> dict[tuple[str | None, ..
 
 def match_partitions(need: Matches) -> list[bool]:
     """For which partitions the predicate of a command is true, without Spark."""
-    found = evaluate_matches(parse_where(need.where, need.schema), need)
-    if found is None:
-        raise _problem(f"Invalid partition predicate: {need.where}")
-    return found
-
-
-def evaluate_matches(predicate: Predicate, need: Matches) -> list[bool] | None:
-    """For which partitions a predicate is true; None when only Spark can tell."""
+    predicate = parse_where(need.where, need.schema)
     check_columns({path[0] for path in columns_in(predicate)}, need)
     arrays: dict[tuple[str, ...], pa.ChunkedArray] = {
         (name,): need.values.column(name) for name in need.values.column_names
     }
     truth = evaluate(bind(predicate, need.schema), arrays, need.values.num_rows)
-    return None if truth is None else pc.fill_null(truth, False).to_pylist()  # noqa: FBT003
+    if truth is None:
+        raise _problem(f"Invalid partition predicate: {need.where}")
+    found: list[bool] = pc.fill_null(truth, False).to_pylist()  # noqa: FBT003
+    return found
 
 
 def check_columns(named: set[str], need: Matches) -> None:
@@ -97,15 +92,6 @@ def check_columns(named: set[str], need: Matches) -> None:
         )
     if not named:
         raise _problem("WHERE clause must reference at least one partition column.")
-
-
-def choose(files: pa.Table, predicate: Predicate, snapshot: Snapshot, where: str) -> pa.Table:
-    """The splits for whose partition a parsed predicate is true."""
-    values = partition_arrays(files, snapshot.schema, snapshot.partition_columns)
-    truth = evaluate(bind(predicate, snapshot.schema), values, files.num_rows)
-    if truth is None:
-        raise _problem(f"Invalid partition predicate: {where}")
-    return files.filter(pc.fill_null(truth, False))  # noqa: FBT003
 
 
 def columns_in(node: Any) -> Iterator[tuple[str, ...]]:

@@ -243,11 +243,6 @@ def parse_predicate(value: dict[str, Any]) -> Predicate:
     return build(args) if build else _opaque(value)
 
 
-def parse_conjunction(values: list[dict[str, Any]]) -> Predicate:
-    """All predicates of a list, as one."""
-    return And(tuple(parse_predicate(value) for value in values))
-
-
 def parse_expression(value: dict[str, Any]) -> Expr:
     """The expression the hooks wrote as this JSON value."""
     if "col" in value:

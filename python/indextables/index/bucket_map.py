@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from indextables.index.buckets import BucketAssigner
+from indextables.errors import error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 UNKNOWN = -1
+MAX_BUCKETS = 32_767
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,29 @@ class BucketMap:
         return places, self.buckets[np.repeat(low, count) + within]
 
 
+def assigner_of(hashes: NDArray[np.int32], assigners: int) -> NDArray[np.int64]:
+    """The assigner of each key hash, so that a key always meets the same one."""
+    found: NDArray[np.int64] = np.abs(np.fmod(hashes.astype(np.int64), assigners))
+    return found
+
+
 def place_split(
     counts: Mapping[int, int], assigner: int, *, assigners: int, target: int, most: int
 ) -> int:
-    """The bucket for a split of keys that no bucket knows, by the rule for single keys.
+    """The bucket for a split of keys that no bucket knows, by Paimon's rule for single keys.
 
-    A bucket takes whole splits, so it may end above the target by less than one of them.
+    The first own bucket that is not full, else a new one; when no more may be opened, the one with
+    the fewest keys. A bucket takes whole splits, so it may end above the target by less than one of
+    them. spec: ROWS dynamic buckets
     """
     own = {b: n for b, n in counts.items() if b % assigners == assigner % assigners}
-    rule = BucketAssigner(target, most, assigners, assigner, counts=own)
-    found = rule.open_bucket()
-    return min(own, key=lambda bucket: (own[bucket], bucket)) if found is None else found
+    for bucket in sorted(own):
+        if own[bucket] < target:
+            return bucket
+    if own and 0 <= most <= len(own):
+        return min(own, key=lambda bucket: (own[bucket], bucket))
+    numbers = range(assigner % assigners, MAX_BUCKETS + 1, assigners)
+    free = next((bucket for bucket in numbers if bucket not in own), None)
+    if free is None:
+        raise error("TOO_MANY_BUCKETS", limit=MAX_BUCKETS)
+    return free

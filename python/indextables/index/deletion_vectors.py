@@ -65,21 +65,6 @@ def encode(positions: Any, bitmap64: bool = False) -> bytes:  # noqa: FBT001, FB
     return _SIZE.pack(len(data)) + data + _CRC.pack(zlib.crc32(data))
 
 
-def decode(
-    data: bytes,
-    offset: int,
-    length: int,
-    cardinality: int | None = None,
-    path: str = "an index file",
-) -> list[int]:
-    """The positions of the record at `offset`, ascending; checksum and cardinality verified."""
-    found: list[int] = []
-    for key, bitmap in decode_bitmaps(data, offset, length, cardinality, path):
-        low = np.asarray(bitmap.to_array(), dtype=np.int64)
-        found += (low + (key << 32)).tolist()
-    return found
-
-
 def decode_bitmap(
     data: bytes,
     offset: int,
@@ -138,21 +123,6 @@ def write_files(
             data, ranges, written = bytearray(VERSION), {}, True
     if ranges or (target_bytes is None and not written):
         yield VectorFile(new_name(), bytes(data), ranges)
-
-
-def read_file(data: bytes, path: str = "an index file") -> list[tuple[VectorRange, list[int]]]:
-    """All vectors of a file in their order, for tools that have no log at hand."""
-    if data[:1] != VERSION:
-        raise _corrupt(path, 0, f"the version byte is {data[:1].hex() or 'missing'}, not 01")
-    found, at = [], 1
-    while at < len(data):
-        size = _size_at(data, at, path)
-        is_64 = data[at + 4 : at + 8] == _MAGIC_64
-        length = size + 8 if is_64 else size
-        positions = decode(data, at, length, None, path)
-        found.append((VectorRange(at, length, len(positions)), positions))
-        at += size + 8
-    return found
 
 
 def _sorted(positions: Any, limit: int) -> NDArray[np.uint64]:

@@ -28,7 +28,6 @@ _SEED = np.uint32(42)
 _C1, _C2 = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)
 _INLINE_BYTES = 7
 _COMPACT_PRECISION = 18
-EMPTY_PARTITION_HASH = -1670924195
 
 
 @dataclass(frozen=True)

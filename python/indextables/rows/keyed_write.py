@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from indextables.errors import error
 from indextables.index import hash_index
-from indextables.index.bucket_map import UNKNOWN, BucketMap
+from indextables.index.bucket_map import UNKNOWN, BucketMap, assigner_of
 from indextables.index.hash_files import Partition, load_map
 from indextables.index.key_hash import hash_keys
 from indextables.runtime.handles import native_store
@@ -156,5 +156,5 @@ def _hashes(rows: pa.RecordBatch, key: KeySpec) -> NDArray[np.int32]:
 def _targets(known: BucketMap, hashes: NDArray[np.int32], key: KeySpec) -> NDArray[np.int64]:
     """The bucket of each row; new keys get the number of their assigner, below 0."""
     found = known.first(hashes).astype(np.int64)
-    own = np.abs(np.fmod(hashes.astype(np.int64), key.assigners))
+    own = assigner_of(hashes, key.assigners)
     return np.where(found == UNKNOWN, UNKNOWN - own, found)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import threading
+
 from tests.unit.commands.test_merge_splits import _merged
 
-from indextables.commands.after_write import maintain_after_write, wait_for_background
+from indextables.commands.after_write import maintain_after_write
 
 KEY = "spark.indextables."
 MERGE = {f"{KEY}mergeOnWrite.enabled": "true", f"{KEY}mergeOnWrite.async.enabled": "false"}
@@ -28,7 +30,9 @@ def test_splits_are_merged_at_once_or_in_the_background(make):
     table.commit(table.put("c"))
     table.door.session[f"{KEY}mergeOnWrite.async.enabled"] = "true"
     maintain_after_write(table.open(), table.door)
-    assert wait_for_background(60)
+    for thread in threading.enumerate():
+        if thread.name.startswith("merge of"):
+            thread.join(60)
     assert len(table.paths()) == 1
 
 
