@@ -41,9 +41,7 @@ def build(
     """Index what is not indexed yet."""
     with failures():
         command = _command(source, table, source_format, mode, where, dry_run=dry_run)
-        with followed("indexing files", settings(conf)) as door:
-            result = execute(command, door)
-        show(result, as_json=as_json)
+        _run(command, conf, as_json=as_json)
 
 
 @companion.command()
@@ -59,9 +57,7 @@ def follow(
     """Index what is new again and again, until interrupted."""
     with failures():
         command = _command(source, table, source_format, mode, None, every=every)
-        with followed("indexing files", settings(conf)) as door:
-            result = execute(command, door)
-        show(result, as_json=as_json)
+        _run(command, conf, as_json=as_json)
 
 
 @companion.command()
@@ -74,6 +70,12 @@ def status(table: TablePath, conf: Conf = None, as_json: AsJson = False) -> None
             raise error("COMPANION_REQUIRED", path=opened.path)
         row = {"table_path": opened.path, "status": found.summary, **found.metrics}
         show(pa.Table.from_pylist([row]), as_json=as_json)
+
+
+def _run(command: BuildCompanion, conf: list[str] | None, *, as_json: bool) -> None:
+    with followed("indexing files", settings(conf)) as door:
+        result = execute(command, door)
+    show(result, as_json=as_json)
 
 
 def _command(

@@ -1,7 +1,7 @@
-"""Memory: the transaction log. Pure rules apart from reading and writing.
+"""The transaction log: pure rules apart from reading and writing.
 
-Pure: actions, codec, replay, conflicts, retention, registry, partitions, statistics, state.
-Acting: log (the door), reading, committing, checkpoints, cleaning, history.
+Pure: actions, codec, replay, conflicts, retention, registry, partitions, state.
+Acting: log (the entry point), reading, committing, checkpoints, cleaning, history.
 """
 
 from indextables.log.actions import (

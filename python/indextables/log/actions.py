@@ -1,7 +1,7 @@
-"""The words of the log: one frozen value per kind of action in a version file.
+"""The actions of the log: one frozen class per kind of action in a version file.
 
-Each value keeps what it does not know in `extra`, so that a file rewritten by us loses nothing that
-a newer writer put there.
+Each action keeps unknown members in `extra`, so that rewriting a file loses nothing that a newer
+writer put there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UPDATED_ROWS = "updatedRows"
 
 @dataclass(frozen=True)
 class Protocol:
-    """What a reader and a writer must understand."""
+    """The versions and features that readers and writers must support."""
 
     min_reader_version: int
     min_writer_version: int
@@ -44,12 +44,12 @@ class Metadata:
     format_options: Mapping[str, str] = field(default_factory=dict)
     created_time: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
-    # the log file it was read from, for errors
+    # the log file it was read from, for error messages
     file: str = field(default="_transaction_log", compare=False, repr=False)
 
     @cached_property
     def schema(self) -> Struct:
-        """The schema as a value."""
+        """The parsed schema."""
         try:
             return parse_schema(self.schema_string)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
@@ -61,7 +61,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class DeletionVector:
-    """Where the deleted rows of a split are written: a vector inside a file of `index/`."""
+    """The location of a split's deletion vector inside a file of `index/`."""
 
     file: str
     offset: int
@@ -71,10 +71,10 @@ class DeletionVector:
 
 @dataclass(frozen=True, slots=True)
 class CompanionRun:
-    """Rows of a source file that are consecutive documents of a companion's split.
+    """Rows of a source file that are consecutive rows of a companion's split.
 
-    `file` is a position in the split's `companionSourceFiles`. `file_rows` are the rows of the
-    whole file, 0 where they are not known.
+    `file` is a position in the split's `companionSourceFiles`. `file_rows` is the
+    number of rows of the whole file, 0 if unknown.
     """
 
     file: int
@@ -114,7 +114,7 @@ class AddFile:
     companion_source_files: tuple[str, ...] | None = None
     companion_delta_version: int | None = None
     companion_fast_field_mode: str | None = None
-    # which rows of which of the source files are its documents, in document order
+    # the source rows of the split, in the order of its own rows
     companion_runs: tuple[CompanionRun, ...] | None = None
     deletion_vector: DeletionVector | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class RemoveFile:
 
 @dataclass(frozen=True)
 class SkipFile:
-    """A split that an operation had to leave alone for a while."""
+    """A split that an operation must skip for a while."""
 
     path: str
     skip_timestamp: int
@@ -149,7 +149,7 @@ class SkipFile:
 
 @dataclass(frozen=True)
 class Txn:
-    """The newest batch of a streaming query, so that a replayed batch changes nothing."""
+    """The latest committed batch of a streaming query: replaying a batch changes nothing."""
 
     app_id: str
     version: int
@@ -159,9 +159,9 @@ class Txn:
 
 @dataclass(frozen=True)
 class IndexFile:
-    """The key hashes of a bucket of a partition, as a file of `index/`.
+    """The hash index file of one bucket of a partition, in `index/`.
 
-    It replaces the one the bucket had; without a file the bucket is forgotten.
+    It replaces the previous file of the bucket; without a file the bucket is removed.
     """
 
     partition_values: Mapping[str, str]
@@ -174,18 +174,18 @@ class IndexFile:
 
     @property
     def partition(self) -> tuple[tuple[str, str], ...]:
-        """The partition, as a key."""
+        """The partition as a dictionary key."""
         return tuple(sorted(self.partition_values.items()))
 
     @property
     def place(self) -> tuple[str, tuple[tuple[str, str], ...], int]:
-        """What it describes: there is one file for each."""
+        """The partition and bucket it describes: each has one file."""
         return self.type, self.partition, self.bucket
 
 
 @dataclass(frozen=True)
 class CommitInfo:
-    """Who did what, when; `id` is unique per commit and resolves lost answers."""
+    """Who did what and when; `id` is unique per commit and resolves unknown outcomes."""
 
     id: str | None
     timestamp: int
@@ -201,7 +201,7 @@ class CommitInfo:
 
 @dataclass(frozen=True)
 class UnknownAction:
-    """An action of a kind we do not know: ignored, but kept when a checkpoint is written."""
+    """An action of an unknown kind: ignored, but kept when a checkpoint is written."""
 
     kind: str
     value: Any

@@ -1,4 +1,4 @@
-"""Writing checkpoints: a state that shares manifests with the one before, or a compact one."""
+"""Write checkpoints: a state that shares manifests with the previous one, or a compacted one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _log = logging.getLogger("indextables.log")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What was written: `compacted` says why everything was, if it was."""
+    """A checkpoint that was written; `compacted` is the reason if everything was rewritten."""
 
     version: int
     num_files: int
@@ -53,9 +53,9 @@ class CheckpointWriter:
         )
 
     def write(self, snapshot: Snapshot, *, compact: str | None = None) -> Checkpoint:
-        """Write the checkpoint of a snapshot; a reason to compact stands above the thresholds.
+        """Write the checkpoint of a snapshot; a reason to compact overrides the thresholds.
 
-        Retried after reading the base again: another writer may have written a newer one.
+        Retries after reading the base again, because another writer may have written a newer one.
         """
         attempts = self._settings.get(keys.STATE_RETRY_MAX_ATTEMPTS)
         for attempt in range(attempts):
@@ -92,7 +92,7 @@ class CheckpointWriter:
         )
 
     def _incremental(self, snapshot: Snapshot) -> StateManifest:
-        """The base's manifests, and more with what was added."""
+        """The manifests of the base, and new ones with the added entries."""
         assert snapshot.base is not None
         base, change = snapshot.base.state, snapshot.change
         infos = list(base.manifests)
@@ -114,7 +114,7 @@ class CheckpointWriter:
         return (pc.sum(added["size"]).as_py() or 0) - gone
 
     def _compacted(self, snapshot: Snapshot) -> StateManifest:
-        """All live entries in new manifests, sorted by partition, nothing else."""
+        """All live entries, and only these, in new manifests sorted by partition."""
         table, mappings = _deduplicated(snapshot.files(), snapshot.registry)
         refs = set(pc.unique(table["docMappingRef"]).to_pylist()) - {None}
         if len(refs) > self._limits.renormalize_above:
@@ -161,7 +161,7 @@ class CheckpointWriter:
         )
 
     def _write_json(self, snapshot: Snapshot) -> Checkpoint:
-        """The older format: every action that still matters, in one file or several."""
+        """The older format: every action that still matters, in one or more files."""
         table = snapshot.files()
         head = [snapshot.protocol, snapshot.metadata, *kept_actions(snapshot)[1:]]
         adds: list[Action] = list(entries.to_adds(table))
@@ -210,7 +210,7 @@ class CheckpointWriter:
     def _point_to(self, pointer: Pointer) -> None:
         """Move `_last_checkpoint` forward, or to the other format of the same version.
 
-        It is a hint, a race that moves it back does no harm.
+        It is only a hint, so a race that moves it back is harmless.
         """
         held = self._reader.pointer()
         mine = (pointer.version, pointer.format)
@@ -226,7 +226,7 @@ class CheckpointWriter:
 
 
 def kept_actions(snapshot: Snapshot) -> tuple[Action, ...]:
-    """What a checkpoint must carry besides files and metadata; the protocol comes first."""
+    """The actions a checkpoint needs besides files and metadata; the protocol comes first."""
     change = snapshot.change
     return (
         snapshot.protocol,
@@ -254,7 +254,7 @@ def _state_pointer(state: StateManifest) -> Pointer:
 
 
 def _deduplicated(table: pa.Table, known: Mapping[str, str]) -> tuple[pa.Table, Mapping[str, str]]:
-    """Document mappings inside entries moved into the registry."""
+    """Move document mappings from the entries into the registry."""
     inline = table["docMappingJson"]
     if inline.null_count == len(inline):
         return table, known
@@ -271,7 +271,7 @@ def _deduplicated(table: pa.Table, known: Mapping[str, str]) -> tuple[pa.Table, 
 def _renormalized(
     table: pa.Table, known: Mapping[str, str], refs: set[str]
 ) -> tuple[pa.Table, Mapping[str, str]]:
-    """References replaced by canonical hashes. Old names stay known: a commit may use them."""
+    """Replace references by canonical hashes. Old names stay known: a commit may use them."""
     renamed = registry.renormalized(known, refs)
     if not renamed:
         return table, known

@@ -1,4 +1,4 @@
-"""Deleting the files of a log that retention lets go."""
+"""Delete the log files whose retention has expired."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from indextables.log.retention import Expired, LogFiles, Policy
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What was deleted, or would be: paths by kind."""
+    """The paths that were or would be deleted, by kind."""
 
     versions: tuple[str, ...]
     checkpoints: tuple[str, ...]
@@ -21,14 +21,14 @@ class Cleaned:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All of them."""
+        """All paths."""
         return (*self.versions, *self.checkpoints, *self.states, *self.manifests)
 
 
 def is_due(reader: Reader, policy: Policy, now_ms: int) -> bool:
-    """Whether anything may have outlived its time, by the ages of the oldest files alone.
+    """Whether anything may have expired, judged by the age of the oldest files alone.
 
-    Cleaning looks at every file of the log, which is too much to do with every checkpoint.
+    Cleaning looks at every file of the log, which is too expensive for every checkpoint.
     """
     listing = reader.listing()
     oldest = [
@@ -44,8 +44,8 @@ def is_due(reader: Reader, policy: Policy, now_ms: int) -> bool:
 def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False) -> Cleaned:
     """Delete expired version files, checkpoints, states, then unlisted manifests.
 
-    States go newest first and their manifests last, so that whatever is left after a crash can
-    still be read or is listed by nothing.
+    States are deleted newest first and their manifests last, so that after a crash every remaining
+    file can still be read or is not listed anywhere.
     """
     listed = {meta.path: meta.modified_ms for meta in reader.store.list(names.FOLDER)}
     files = _by_kind(listed, reader)
@@ -54,7 +54,7 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
     manifests = {p: t for p, t in listed.items() if names.is_manifest(p)}
     found = retention.orphans(manifests, _referenced(reader, kept), policy, now_ms)
     if not dry_run and found:
-        # a state written in the meantime may list a manifest that was unlisted
+        # a state written in the meantime may list a manifest that was not listed before
         now = [v for v in reader.listing().states if v not in files.states]
         newer = [version for version in now if reader.states.is_complete(version)]
         found = retention.orphans(manifests, _referenced(reader, [*kept, *newer]), policy, now_ms)

@@ -1,4 +1,4 @@
-"""Time and chance, in one place, so that a simulation can hold both."""
+"""Time and randomness in one place, so that a simulation can control both."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 class Clock:
-    """The machine's clock and dice."""
+    """The system's clock and random numbers."""
 
     def now_ms(self) -> int:
         """Milliseconds since 1970."""
@@ -18,7 +18,7 @@ class Clock:
         time.sleep(seconds)
 
     def jitter(self) -> float:
-        """A factor to spread waiting writers with, 0.5 to 1."""
+        """A random factor from 0.5 to 1 that spreads waiting writers."""
         return random.uniform(0.5, 1.0)  # noqa: S311 - no secret depends on it
 
 

@@ -1,7 +1,7 @@
 """Actions to and from the bytes of version files and JSON checkpoints.
 
-Whatever is wrong with the bytes ends in one error that names the file. Time and memory are bounded
-by the size of the text and by the number of its actions.
+Any problem with the bytes becomes one error that names the file. Time and memory are bounded by the
+size of the text and the number of its actions.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ R = TypeVar("R")
 _LINE = re.compile(rb"[^\s][^\n]*")
 # an action costs memory however short its line is, so it counts as a line of this length
 _LEAST_LINE = 128
-# from here on the engine decodes; its columns cost more than a few actions
+# from this size on the engine decodes; its columns cost more than a few actions do
 _LONG_TEXT = 32 << 10
 # unknown kinds are kept unchanged; too many of them are an attack
 _MOST_UNKNOWN = 100_000
 _UNSEALED = "0" * 8
-# how a sealed first line ends: the checksum is the last member of the action itself
+# the end of a first line with a checksum, which is the last member of the action itself
 _SEAL_LENGTH = 64
 _SEAL = re.compile(rb'"checksum":"([0-9a-f]{8})"\}\}\s*\Z')
 
@@ -61,7 +61,7 @@ def encode_version(info: CommitInfo, actions: Iterable[Action]) -> bytes:
 def _check_seal(text: bytes, start: int, end: int, first: Action, file: str) -> None:
     """Compare the checksum that `commitInfo` ends with; a column may have the same name.
 
-    An action of unknown kind counts too, because damage may have hit the word `commitInfo`.
+    An action of unknown kind counts too, because the name `commitInfo` itself may be damaged.
     """
     found = _SEAL.search(text, max(start, end - _SEAL_LENGTH), end)
     if found is None or not isinstance(first, CommitInfo | UnknownAction):
@@ -74,7 +74,7 @@ def _check_seal(text: bytes, start: int, end: int, first: Action, file: str) -> 
 
 
 def decode_parts(data: bytes, file: str, limit: int = MAX_INFLATED) -> list[str] | None:
-    """The names of the parts, if this is the head of a JSON checkpoint of several parts."""
+    """The names of the parts if this is the head of a multi-part JSON checkpoint."""
     text = inflate(data, file, limit)
     if b'"checkpointId"' not in text[:4096]:
         return None
@@ -90,7 +90,7 @@ def decode_parts(data: bytes, file: str, limit: int = MAX_INFLATED) -> list[str]
 
 
 def _members_of(line: bytes) -> JsonObject:
-    """The members of an object on one line, none when the object goes on in the next."""
+    """The members of an object on one line; none if the object continues on the next line."""
     try:
         return read.members(read.parse(line.decode()))
     except (ValueError, TypeError):
@@ -114,19 +114,19 @@ def decode_actions(
 
 
 class _Decoder:
-    """Decodes the lines of one text, at most so many."""
+    """Decodes the lines of one text, up to a limit."""
 
     def __init__(self, text: bytes, file: str, most: int) -> None:
         self._text, self._file, self._most = text, file, most
         self._unknown = 0
 
     def by_line(self) -> list[Action]:
-        """Every line here."""
+        """Decode every line in Python."""
         lines = _LINE.finditer(self._text)
         return [self._decode(number, *line.span()) for number, line in enumerate(lines, 1)]
 
     def by_engine(self) -> Collection[Action]:
-        """Usual lines that add and remove splits by the engine, all others here."""
+        """Decode the common lines that add and remove splits in the engine, others in Python."""
         lines = decode_lines(self._text, self._most)
         numbers = (number for number, kind in enumerate(lines.kinds, 1) if kind == OTHER)
         others = tuple(
@@ -167,7 +167,7 @@ def _decode_line(line: bytes) -> Action:
 
 
 def decode_metadata(text: str, file: str) -> Metadata:
-    """The metadata a state carries, wrapped as an action or bare."""
+    """The metadata of a state, either wrapped as an action or bare."""
     return replace(_named(file, "metadata", _decode_metadata, text), file=file)
 
 
@@ -179,7 +179,7 @@ def _decode_metadata(text: str) -> Metadata:
 
 
 def _named(file: str, part: int | str, decode: Callable[[T], R], source: T) -> R:
-    """The outcome of decoding a part of a file; whatever is wrong with it names both."""
+    """Decode a part of a file; an error names the part and the file."""
     try:
         return decode(source)
     except IndexTablesError as failure:

@@ -3,15 +3,15 @@
     newest snapshot ──> check that what was read still holds ──> put the next version if absent
           ^                                                              │           │
           │                                          exists, or no answer│           │written
-          └─ back off <── somebody else's <── read it back <─────────────┘           v
+          └─ back off <── another writer's <─ read it back <─────────────┘           v
                                                     └── carries our id ───────────> done
 
 A lost answer is resolved by reading the version back and comparing the commit's id, never by
 deleting. As long as the version is free, the same bytes are put there again: whichever of the two
 arrives is ours. Only a version that holds another writer's commit makes us move on to the next.
 
-After a version was sent, every failure is COMMIT_UNKNOWN until another writer's commit is found at
-that version: the request may still arrive, so nothing that it names may be deleted.
+Once a version was sent, every failure is COMMIT_UNKNOWN until another writer's commit is found at
+that version: the request may still arrive, so nothing that it references may be deleted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Sent:
 
 
 class Committer:
-    """Commits to one table. `at` gives the snapshot of a version that was read before."""
+    """Commits to one table. `at` returns the snapshot of a version that was read before."""
 
     def __init__(
         self, reader: Reader, settings: Settings, clock: Clock, at: Callable[[int], Snapshot]
@@ -57,7 +57,7 @@ class Committer:
         return self._resolved(mine, partial(self._create, mine))
 
     def commit(self, mine: Transaction, newest: Snapshot) -> Committed:
-        """Commit after the newest version, whichever that is when the store accepts it."""
+        """Commit after the version that is newest when the store accepts the commit."""
         return self._resolved(mine, partial(self._commit, mine, newest))
 
     def _resolved(self, mine: Transaction, run: Callable[[_Sent], Committed]) -> Committed:
@@ -109,7 +109,7 @@ class Committer:
             self._pause(attempt, settings)
             winners = self._winners(newest)
             if not winners:
-                continue  # the version is still free: the same commit is put there again
+                continue  # the version is still free: put the same commit there again
             newest = self._reader.advance(newest, winners)
             own = next((w for w in winners if w.info and w.info.id == mine.id), None)
             if own is not None:
@@ -131,7 +131,7 @@ class Committer:
         return commit
 
     def _earlier_try(self, mine: Transaction, newest: Snapshot) -> int | None:
-        """The version that an earlier try of the same transaction has written, if any."""
+        """The version that an earlier attempt of the same transaction wrote, if any."""
         if mine.tried_after is None:
             return None
         try:
@@ -143,7 +143,7 @@ class Committer:
         return next(own, None)
 
     def _schema_changed(self, mine: Transaction, newest: Snapshot) -> bool:
-        """Whether metadata was committed since reading, as far as anybody can tell."""
+        """Whether metadata was committed since reading; true if it cannot be known."""
         if not 0 <= mine.read_version < newest.version:
             return False
         try:
@@ -151,10 +151,10 @@ class Committer:
         except StorageError as cause:
             if cause.code != "FILE_MISSING":
                 raise
-            return True  # the commits in between were cleaned away
+            return True  # the commits in between were cleaned up
 
     def _winners(self, newest: Snapshot) -> list[Commit]:
-        """The commits after a snapshot, found by asking for each: a listing may be stale."""
+        """The commits after a snapshot, each requested by name because a listing may be stale."""
         found: list[Commit] = []
         while (commit := self._reader.commit(newest.version + 1 + len(found))) is not None:
             found.append(commit)
@@ -164,7 +164,7 @@ class Committer:
         return self._settings.over(metadata.configuration)
 
     def _put(self, commit: Commit, data: bytes, sent: _Sent) -> bool:
-        """Try to write a version; whether it is known to be there.
+        """Try to write a version; return whether it is known to be there.
 
         The id in the version decides whose it is. `sent` stays open while that is unknown.
         """
@@ -210,5 +210,5 @@ def _change_metadata(commits: Sequence[Commit]) -> bool:
 
 
 def _is_replayed(mine: Transaction, newest: Snapshot) -> bool:
-    """Whether a streaming query's batch is in the table already."""
+    """Whether a batch of a streaming query is already in the table."""
     return mine.txn is not None and newest.txns.get(mine.txn.app_id, -1) >= mine.txn.version

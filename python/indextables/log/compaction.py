@@ -39,8 +39,8 @@ class Limits:
 def entries_per_manifest(entries: int, partitioned: bool, limits: Limits) -> int:  # noqa: FBT001
     """How many entries a compacted manifest gets.
 
-    Manifests of a partitioned table are cut finer than the limit, so that a query of one partition
-    reads few entries; they stay below half the number that would ask for compaction again.
+    Manifests of a partitioned table are smaller than the limit, so that a query of one partition
+    reads few entries; their number stays below half of what would trigger compaction again.
     """
     if not partitioned:
         return limits.entries_per_manifest
@@ -80,14 +80,14 @@ def reason(snapshot: Snapshot, limits: Limits) -> str | None:
 
 
 def crowded(state: StateManifest, removed: int, added: bool, limits: Limits) -> str | None:  # noqa: FBT001
-    """Why a state with so many more removals, and perhaps a manifest more, is to be compacted."""
+    """Why a state with so many more removals, and perhaps one more manifest, must be compacted."""
     entries = sum(info.num_entries for info in state.manifests)
     dead = dead_entries(state) + removed
-    # exactly as the setting is spelled: as floats, 29 is more than 0.29 * 100
+    # decimals, exactly as the setting is written: as floats, 29 is more than 0.29 * 100
     if dead > Fraction(str(limits.tombstone_ratio)) * entries:
         return f"{dead} of {entries} entries are gone"
     count = len(state.manifests) + added
-    # a state of very many files has many manifests however well it is packed
+    # a state of very many splits has many manifests however well they are packed
     packed = -(-entries // limits.entries_per_manifest)
     if count > max(limits.max_manifests, 2 * packed):
         return f"{count} manifests"

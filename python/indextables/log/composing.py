@@ -55,7 +55,7 @@ def compose(mine: Transaction, newest: Snapshot | None, now_ms: int) -> Commit:
 
 
 def _dated(action: Action, timestamp: int) -> Action:
-    """A removal with the time it was made."""
+    """A removal with its timestamp."""
     if isinstance(action, RemoveFile) and action.deletion_timestamp is None:
         return replace(action, deletion_timestamp=timestamp)
     return action
@@ -101,6 +101,6 @@ def _with_protocol(
     needed = protocol.raised(given, features) if features else given
     if needed == newest.protocol:
         return actions
-    # what we could not read or write afterwards must not be written
+    # never write a table that this version could not read or write afterwards
     protocol.check_writable(needed, newest.path)
     return (needed, *(a for a in actions if not isinstance(a, Protocol)))

@@ -1,4 +1,4 @@
-"""Log files compressed and inflated: plain text, gzip, and gzip behind two bytes."""
+"""Compress and decompress log files: plain text, gzip, and gzip after a two-byte prefix."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def inflate(data: bytes, file: str, limit: int = MAX_INFLATED) -> bytes:
 
 
 def deflate(text: bytes) -> bytes:
-    """Gzip without a time stamp: equal text gives equal bytes."""
+    """Gzip without a timestamp, so that equal text gives equal bytes."""
     stream = zlib.compressobj(6, zlib.DEFLATED, 31)
     return stream.compress(text) + stream.flush()
 

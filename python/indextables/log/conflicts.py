@@ -1,9 +1,9 @@
 """When a commit must not follow the commits that came before it.
 
-A transaction is computed for the version it will follow, so it sees earlier commits. Checked for
-all of them alike: that the files it removes are there, and that the files it brings were written
-for columns that the table still has. The table in docs/spec/PROTOCOL.md says what becomes of every
-pair of changes, and is tested.
+A transaction is computed for the version it will follow, so it sees earlier commits. Every one of
+them is checked: the splits it removes must still be live, and the splits it adds must have been
+written for columns that the table still has. The table in docs/spec/PROTOCOL.md gives the outcome
+of every pair of changes, and is tested.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from indextables.log.transaction import Operation, Transaction
 
 
 def check_fits(mine: Transaction, before: Metadata, now: Metadata, built: Commit) -> None:
-    """Raise a ConflictError if files of a transaction were written for another schema.
+    """Raise a ConflictError if splits of a transaction were written for another schema.
 
-    One that brings its own schema, such as an overwrite that changes it, fits by itself.
+    A transaction with its own schema, such as an overwrite that changes it, always fits.
     """
     own = next((a for a in built.actions if isinstance(a, Metadata)), now)
     brings = own.schema_string != now.schema_string
@@ -32,7 +32,7 @@ def check_fits(mine: Transaction, before: Metadata, now: Metadata, built: Commit
 
 
 def check_removes(mine: Transaction, newest: Snapshot, built: Commit) -> None:
-    """Raise a ConflictError if a transaction removes a file that is not there any more."""
+    """Raise a ConflictError if a transaction removes a split that is no longer live."""
     gone = [action.path for action in built.actions if isinstance(action, RemoveFile)]
     if not gone:
         return
@@ -45,9 +45,9 @@ def check_removes(mine: Transaction, newest: Snapshot, built: Commit) -> None:
 
 
 def still_fits(before: Metadata, after: Metadata) -> bool:
-    """Whether files written for one schema belong into a table of the other.
+    """Whether splits written for one schema fit a table with the other.
 
-    New nullable columns do no harm: old files read as null there.
+    New nullable columns are harmless: older splits read as null there.
     """
     if before.schema_string == after.schema_string:
         return True
@@ -62,7 +62,7 @@ def still_fits(before: Metadata, after: Metadata) -> bool:
 def conflict(
     operation: Operation, winner: str | None, version: int, detail: str
 ) -> IndexTablesError:
-    """The error for a change that another commit overtook."""
+    """The error for a change that conflicts with an earlier commit."""
     return error(
         "COMMIT_CONFLICT",
         operation=str(operation),

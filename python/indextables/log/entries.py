@@ -1,4 +1,4 @@
-"""Live splits as an Arrow table: one row per entry, the same columns wherever they came from."""
+"""Live splits as an Arrow table: one row per entry, the same columns whatever the source."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ REMOVES = pa.schema(
 
 
 def from_adds(adds: Iterable[AddFile]) -> pa.Table:
-    """A table with one row per added file."""
+    """A table with one row per added split."""
     rows = list(adds)
     columns = [
         pa.array([_cell(getattr(row, member.attribute)) for row in rows], member.kind.arrow)
@@ -69,7 +69,7 @@ def _cell(value: Any) -> Any:
 
 
 def to_adds(table: pa.Table) -> list[AddFile]:
-    """The rows as actions; for the few files an operation touches, not for whole tables."""
+    """The rows as actions; for the few splits that an operation touches, not for whole tables."""
     known = [member for member in ADD_MEMBERS if member.name in table.column_names]
     return [AddFile(**_values(row, known)) for row in table.to_pylist()]
 
@@ -85,7 +85,7 @@ def _values(row: Mapping[str, Any], known: Sequence[Member]) -> dict[str, Any]:
 
 
 def stamped(table: pa.Table, version: int, timestamp: int) -> pa.Table:
-    """The entries of a commit that was read, with its version and time."""
+    """The entries of a commit, with its version and timestamp."""
     values = {
         "addedAtVersion": pa.repeat(pa.scalar(version, pa.int64()), table.num_rows),
         "addedAtTimestamp": pa.repeat(pa.scalar(timestamp, pa.int64()), table.num_rows)
@@ -109,7 +109,7 @@ def _value(cell: Any, kind: Kind) -> Any:
 
 
 def texts(values: Iterable[str]) -> pa.Array:
-    """An array of texts.
+    """An array of strings.
 
     `pa.array` would import pandas, which takes longer than opening a table does.
     """
@@ -120,5 +120,5 @@ def texts(values: Iterable[str]) -> pa.Array:
 
 
 def concat(tables: Sequence[pa.Table]) -> pa.Table:
-    """The tables one after another."""
+    """The concatenated tables."""
     return pa.concat_tables(tables) if tables else EMPTY

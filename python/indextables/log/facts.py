@@ -1,4 +1,4 @@
-"""The protocol and metadata of a state, wherever its writer left them."""
+"""The protocol and metadata of a state, wherever its writer stored them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _log = logging.getLogger("indextables.log")
 
 @dataclass(frozen=True)
 class Facts:
-    """What a state may leave to others."""
+    """What a state may leave to other log files."""
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
 
     def filled(self, actions: Sequence[Action]) -> Facts:
-        """With what is missing taken from older actions, the last ones first."""
+        """Complete the facts from older actions, the latest first."""
         protocols = [a for a in actions if isinstance(a, Protocol)]
         metadata = [a for a in actions if isinstance(a, Metadata)]
         return Facts(
@@ -36,7 +36,7 @@ class Facts:
 
 
 class FactReader:
-    """Reads the facts of the states of one table; holds those that were last looked up."""
+    """Reads the facts of the states of one table and caches the last ones."""
 
     def __init__(
         self,
@@ -56,14 +56,14 @@ class FactReader:
     def read(self, state: StateManifest) -> list[Action]:
         """The protocol and metadata of a state.
 
-        Other writers leave the features to the version files, older ones the metadata too.
+        Other writers store the features only in version files, older ones the metadata too.
         """
         found = Facts(
             next((a for a in state.actions if isinstance(a, Protocol)), None),
             codec.decode_metadata(state.metadata, state.file) if state.metadata else None,
         )
         if found.protocol is None or found.metadata is None:
-            # all version files may have to be read: once per state is enough
+            # this may read all version files, so once per state is enough
             key, held = (state.version, state.created_at), self._held
             found = held[1] if held[0] == key else self._looked_up(state, found)
             self._held = key, found
@@ -89,7 +89,7 @@ class FactReader:
         return known
 
     def _readable(self, versions: Sequence[int]) -> Iterator[Sequence[Action]]:
-        """What these version files say about the table, without those that are damaged or gone."""
+        """The facts in these version files, without those that are damaged or missing."""
         paths = [names.version_file(version) for version in versions]
         for path, data in zip(paths, self._store.find_all(paths, self._parallelism), strict=True):
             try:

@@ -1,4 +1,4 @@
-"""What happened to a table, and when: from commitInfo, or from the age of files without one."""
+"""The history of a table, from commitInfo or, without one, from the age of the files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from indextables.log.reading import Reader
 from indextables.log.replay import Commit
 
 _MILLIS_FROM = (
-    100_000_000_000  # larger numbers are milliseconds: as seconds they are beyond year 5000
+    100_000_000_000  # larger numbers are milliseconds: as seconds they are beyond the year 5000
 )
 
 
@@ -34,7 +34,7 @@ class HistoryEntry:
 
 
 def history(reader: Reader, limit: int | None = None) -> Iterator[HistoryEntry]:
-    """The versions there are, newest first."""
+    """The available versions, newest first."""
     listing = reader.listing()
     if listing.latest is None:
         raise error("TABLE_NOT_FOUND", path=reader.store.url)
@@ -46,7 +46,7 @@ def history(reader: Reader, limit: int | None = None) -> Iterator[HistoryEntry]:
 
 
 def entry_of(reader: Reader, version: int, *, known: bool = True) -> HistoryEntry | None:
-    """The entry of one version, if it is there; without a version file, the state's age."""
+    """The entry of one version, if available; without a version file, from the age of its state."""
     commit = reader.commit(version) if known else None
     if commit is None:
         meta = reader.store.head(names.state_file(version))
@@ -74,9 +74,9 @@ def _entry(commit: Commit, reader: Reader) -> HistoryEntry:
 
 
 def version_at(reader: Reader, timestamp_ms: int) -> int:
-    """The newest version that was there at a time.
+    """The version that was newest at a timestamp.
 
-    Timestamps of our commits always increase, so a binary search finds it.
+    Timestamps of our commits always increase, so binary search finds it.
     """
     listing = reader.listing()
     first, last = listing.earliest, listing.latest
@@ -103,7 +103,7 @@ def version_at(reader: Reader, timestamp_ms: int) -> int:
 
 
 def parse_timestamp(text: str) -> int:
-    """Milliseconds since 1970 from ISO text (UTC where it has no offset) or epoch (s or ms)."""
+    """Milliseconds since 1970 from an ISO string (UTC without an offset) or an epoch (s or ms)."""
     try:
         return read.timestamp(_millis(text.strip()))
     except (ValueError, OverflowError):

@@ -1,6 +1,6 @@
-"""Reading JSON of the log strictly: an error says what was expected, the caller says where.
+"""Read JSON of the log strictly: an error says what was expected, the caller adds where.
 
-Numbers must be finite and fit the columns they go to, texts must be encodable; so whatever was
+Numbers must be finite and fit their columns, strings must be encodable; so every value that was
 read can be stored, compared and written again.
 """
 
@@ -38,7 +38,7 @@ def parse(source: str) -> Any:
     """The value of a JSON text; ValueError or RecursionError when it is not one."""
     value = _DECODER.decode(source)
     if _SURROGATE.search(source):
-        # a half of a surrogate pair cannot be encoded, whatever is done with it later
+        # half of a surrogate pair can never be encoded
         json.dumps(value, ensure_ascii=False).encode()
     return value
 
@@ -74,7 +74,7 @@ def timestamp(value: Any) -> int:
 
 
 def text(value: Any) -> str:
-    """A text."""
+    """A string."""
     if not isinstance(value, str):
         raise TypeError(f"a text was expected, not {_shown(value)}")
     return value
@@ -88,7 +88,7 @@ def truth(value: Any) -> bool:
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """A list of texts."""
+    """A list of strings."""
     if not isinstance(value, list):
         raise TypeError(f"a list was expected, not {_shown(value)}")
     return tuple(text(each) for each in value)
@@ -102,7 +102,7 @@ def members(value: Any) -> dict[str, Any]:
 
 
 def text_map(value: Any) -> dict[str, str]:
-    """An object of texts; null members are left out."""
+    """An object of strings; null members are left out."""
     found = members(value)
     for each in found.values():
         if type(each) is not str:

@@ -1,4 +1,4 @@
-"""The actions of a log file: those of splits stay columns until somebody asks for them."""
+"""The actions of a log file: those of splits stay columnar until they are requested."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 from indextables.log import entries
 from indextables.log.actions import Action
 
-# what the engine says a line is
+# the kinds of lines, as the engine reports them
 ADD, REMOVE, OTHER = range(3)
-# rows that are made into actions at once
+# rows that are converted to actions at a time
 _CHUNK = 1000
 _NO_REMOVES = entries.REMOVES.empty_table()
 
@@ -20,7 +20,7 @@ _NO_REMOVES = entries.REMOVES.empty_table()
 class LogActions(Collection[Action]):
     """The actions of a log file, in order.
 
-    `kinds` has a byte for each. `others` are all that neither add nor remove a split.
+    `kinds` has one byte per action. `others` are those that neither add nor remove a split.
     """
 
     def __init__(

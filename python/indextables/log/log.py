@@ -1,4 +1,4 @@
-"""The door to a table's log: read it at any version, commit to it, keep it in shape."""
+"""The entry point to a table's log: read it at any version, commit to it, maintain it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Mark: TypeAlias = tuple[int, int, str | None]
 
 
 class Log:
-    """One table's log. Safe between threads; several may exist for one table."""
+    """The log of one table. Thread-safe; several may exist for one table."""
 
     def __init__(self, store: Store, settings: Settings, clock: Clock | None = None) -> None:
         self.store = store
@@ -56,7 +56,7 @@ class Log:
         return True
 
     def snapshot(self, version: int | None = None, timestamp_ms: int | None = None) -> Snapshot:
-        """The table at a version or a point in time, by default the newest one there is."""
+        """The table at a version or a timestamp, by default the newest version."""
         if timestamp_ms is not None:
             version = version_at(self.reader, timestamp_ms)
         if version is not None:
@@ -77,7 +77,7 @@ class Log:
         return self._hold(self.reader.load())
 
     def _past_version(self, version: int) -> Snapshot:
-        """An older version: the calls of one query ask for the same one several times."""
+        """An older version, cached because the calls of one query request it several times."""
         mark = self._mark(version) if self._cached else None
         known = self._past.get(version)
         if mark is not None and known is not None and known[0] == mark:
@@ -94,7 +94,7 @@ class Log:
         configuration: Mapping[str, str] | None = None,
         features: frozenset[str] = frozenset(),
     ) -> Committed:
-        """Make the table: version 0 holds protocol and metadata."""
+        """Create the table: version 0 holds protocol and metadata."""
         for column in partition_columns:
             if schema.get(column) is None:
                 available = ", ".join(schema.names)
@@ -111,10 +111,10 @@ class Log:
         return self._held_by(done)
 
     def commit(self, transaction: Transaction) -> Committed:
-        """Make a change visible, whole or not at all.
+        """Commit a change atomically.
 
-        ConflictError: another commit conflicts, read again and retry. CommitUnknownError:
-        the store did not answer; the change may or may not be there.
+        ConflictError: another commit conflicts; read the table again and retry. CommitUnknownError:
+        the store did not answer, so the change may or may not be committed.
         """
         newest = self.snapshot()
         done = self._held_by(self._committer.commit(transaction, newest))
@@ -123,7 +123,7 @@ class Log:
         return done
 
     def _maintain(self, transaction: Transaction, snapshot: Snapshot) -> None:
-        """Checkpoint and clean where it is due; the commit stands, whatever becomes of this."""
+        """Checkpoint and clean if due; a failure does not affect the commit."""
         if protocol.is_foreign(snapshot.protocol, snapshot.metadata):
             return
         settings = self.settings_of(snapshot)
@@ -139,7 +139,7 @@ class Log:
             _log.warning("no checkpoint of version %d: %s", snapshot.version, cause)
 
     def settings_of(self, snapshot: Snapshot) -> Settings:
-        """The settings in force: what was given when opening, then the table's own properties."""
+        """The effective settings: those given when opening, then the properties of the table."""
         return self.settings.over(snapshot.metadata.configuration)
 
     def checkpoint(
@@ -147,8 +147,8 @@ class Log:
     ) -> Checkpoint:
         """Write a checkpoint of the newest version; with a reason to compact, a compact one.
 
-        Tables of older protocols are upgraded first. A compact state where an uncompact one stands
-        already gets a version of its own, because states never change.
+        Tables of older protocols are upgraded first. A compacted state gets a new version if its
+        own already has a state, because states never change.
         """
         at = snapshot or self.snapshot()
         protocol.check_maintainable(at.protocol, at.metadata, at.path)
@@ -166,7 +166,7 @@ class Log:
         return done
 
     def _note(self, at: Snapshot) -> Snapshot:
-        """A version for a checkpoint alone, with the protocol that its state needs."""
+        """A version only for a checkpoint, with the protocol that its state needs."""
 
         def rebuild(newest: Snapshot) -> tuple[Action, ...]:
             needed = protocol.upgraded(newest.protocol)
@@ -186,7 +186,7 @@ class Log:
         return bool(compaction.dead_entries(state)) or len(state.manifests) > packed
 
     def clean(self, policy: Policy | None = None, *, dry_run: bool = False) -> Cleaned:
-        """Delete the log files that retention lets go."""
+        """Delete the log files whose retention has expired."""
         if not dry_run:
             self.check_maintainable()
         policy = policy or Policy.of(self.settings_of(self.snapshot()))
@@ -240,7 +240,7 @@ class Log:
         return self.clock.now_ms() - self._looked_at_ms < limit
 
     def invalidate(self) -> None:
-        """Forget what was read."""
+        """Drop everything that was cached."""
         with self._lock:
             self._held = None
             self._past.clear()

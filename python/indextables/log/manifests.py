@@ -1,4 +1,4 @@
-"""Reading manifests: in parallel, decoded by the engine, kept between snapshots that share them."""
+"""Read manifests: in parallel, decoded by the engine, cached for all snapshots that share them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from indextables.log.state import ManifestInfo, StateManifest
 from indextables.runtime.cache import Cache
 from indextables.storage import Store
 
-# decoded manifests by path; they never change, so only memory limits them
+# decoded manifests by path; they never change, so only memory limits the cache
 ManifestCache: TypeAlias = Cache[str, pa.Table]
 
 
 def manifest_cache(limit: int = 256 << 20) -> ManifestCache:
-    """A cache for the manifests of one table, of so many bytes."""
+    """A cache of this many bytes for the manifests of one table."""
     return Cache(limit, lambda table: table.nbytes)
 
 
@@ -69,7 +69,7 @@ def _path(info: ManifestInfo) -> str:
 
 @dataclass(frozen=True)
 class StateBase:
-    """A state as the base of a snapshot."""
+    """A state that a snapshot is based on."""
 
     state: StateManifest
     reader: ManifestReader
@@ -77,7 +77,7 @@ class StateBase:
     _memo: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
 
     def files(self, keep: KeepManifest | None) -> pa.Table:
-        """The live entries of the manifests to keep; of all, where a manifest cannot be read."""
+        """The live entries of the chosen manifests; of all manifests if one cannot be read."""
         if "replayed" in self._memo:
             return self._memo["replayed"]
         try:
@@ -113,7 +113,7 @@ def _newest(table: pa.Table) -> pa.Table:
 
 
 def _is_wanted(info: ManifestInfo, keep: KeepManifest | None) -> bool:
-    # an entry that replaces another must be seen wherever the other one is
+    # an entry that replaces another must be read wherever the other one is
     if keep is None or not info.partition_bounds or info.supersedes:
         return True
     return keep(info.partition_bounds)

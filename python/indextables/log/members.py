@@ -107,7 +107,7 @@ _VECTOR = pa.struct(
 )
 
 TEXT = Kind(read.text, plain=str)
-# a text that some writers spell as a number
+# a string that some writers store as a number
 SPELLED = Kind(str, plain=str)
 PATH = Kind(_path)
 LONG = Kind(read.whole, pa.int64())
@@ -129,8 +129,8 @@ RUNS = Kind(_runs, _RUNS, lambda runs: [_run_json(run) for run in runs])
 class Member:
     """One member of an action.
 
-    `absent` makes the value where JSON has none and the class no default; `logged` is false for
-    what only entries of a state have.
+    `absent` makes the value if JSON has none and the class has no default; `logged` is false for
+    members that only entries of a state have.
     """
 
     name: str
@@ -168,7 +168,7 @@ class ActionKind:
 
     @cached_property
     def required(self) -> tuple[Member, ...]:
-        """The members a value cannot be made without."""
+        """The required members."""
         needed = {
             f.name
             for f in fields(self.value)
@@ -177,7 +177,7 @@ class ActionKind:
         return tuple(m for m in self.members if m.attribute in needed)
 
     def decode(self, body: JsonObject) -> Any:
-        """The value of a JSON object; KeyError or TypeError says what is wrong with it."""
+        """The value of a JSON object; KeyError or TypeError if the object is invalid."""
         values: dict[str, Any] = {}
         extra: JsonObject = {}
         known = self._readers
@@ -197,7 +197,7 @@ class ActionKind:
         return self.value(**values, extra=extra)
 
     def encode(self, action: Any) -> JsonObject:
-        """The JSON object of a value; what it does not have is left out."""
+        """The JSON object of a value; absent members are left out."""
         body: JsonObject = {}
         for member in self.members:
             value = getattr(action, member.attribute)

@@ -50,12 +50,12 @@ def state_file(version: int) -> str:
 
 
 def state_files(folder: str) -> tuple[str, str]:
-    """Where the state manifest in a folder may be: as Avro, or as JSON by an older protocol."""
+    """The possible paths of the state manifest in a folder: Avro, or JSON in an older protocol."""
     return f"{FOLDER}/{folder}/_manifest.avro", f"{FOLDER}/{folder}/_manifest.json"
 
 
 def manifest_path(listed: str, folder: str) -> str:
-    """A manifest's path inside the log, given how the state in this folder lists it.
+    """The path of a manifest inside the log, given how the state in this folder lists it.
 
     Shared and normalized legacy paths are relative to the log, all others to the state's folder.
     """
@@ -68,7 +68,7 @@ def is_manifest(path: str) -> bool:
 
 
 class FileKind(StrEnum):
-    """What a file of the log is part of."""
+    """The kinds of log files."""
 
     VERSION = "version"
     CHECKPOINT = "checkpoint"
@@ -76,7 +76,7 @@ class FileKind(StrEnum):
 
 
 def classify(path: str) -> tuple[FileKind, int] | None:
-    """What a path of the table is part of, and of which version; None for other files."""
+    """The kind of log file at a path of the table, and its version; None for other files."""
     for kind, pattern in _FILES.items():
         if match := pattern.fullmatch(path):
             return kind, int(match[1])
@@ -84,12 +84,12 @@ def classify(path: str) -> tuple[FileKind, int] | None:
 
 
 def is_in_log(path: str) -> bool:
-    """Whether a path of the table lies in the log's folder."""
+    """Whether a path of the table is inside the transaction log."""
     return path.startswith(f"{FOLDER}/")
 
 
 def is_state_head(path: str) -> bool:
-    """Whether a file is the one without which a state is not there."""
+    """Whether a file is the state manifest, without which a state does not exist."""
     return "/_manifest." in path
 
 
@@ -110,12 +110,12 @@ class Listing:
 
     @property
     def latest(self) -> int | None:
-        """The newest version there is any sign of."""
+        """The newest version that any file belongs to."""
         return max((*self.versions[-1:], *self.checkpoints[-1:], *self.states[-1:]), default=None)
 
     @property
     def bases(self) -> tuple[int, ...]:
-        """Versions from which replay can start, ascending."""
+        """The versions from which replay can start, ascending."""
         kept = {*self.checkpoints, *self.states}
         if self.versions[:1] != (0,):
             return tuple(sorted(kept))
@@ -124,7 +124,7 @@ class Listing:
 
     @property
     def readable(self) -> tuple[range, ...]:
-        """The versions that can be read: bases, and what version files add without a gap."""
+        """The readable versions: bases, and the version files that follow without a gap."""
         files = set(self.versions)
         runs: list[range] = []
         for base in self.bases:
@@ -140,12 +140,12 @@ class Listing:
 
     @property
     def earliest(self) -> int | None:
-        """The oldest version that can be read."""
+        """The oldest readable version."""
         return self.readable[0].start if self.readable else None
 
 
 def parse_names(names: Iterable[str]) -> Listing:
-    """The listing of the names in a log's folder; other names mean nothing."""
+    """The listing of the names in a transaction log; other names are ignored."""
     versions: set[int] = set()
     checkpoints: set[int] = set()
     states: set[int] = set()

@@ -1,4 +1,4 @@
-"""The changes a table can go through, as transactions: what each removes, adds and relies on."""
+"""Changes of a table as transactions: what each removes, adds and relies on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from indextables.log.transaction import Operation, Transaction
 def drop_matching(
     read: Snapshot, matching: Callable[[Snapshot], pa.Table], **facts: Any
 ) -> Transaction:
-    """Without the files that match at commit (whole partitions)."""
+    """Remove the splits that match at commit time (whole partitions)."""
 
     def rebuild(now: Snapshot) -> tuple[Action, ...]:
         return removals(matching(now))
@@ -34,7 +34,7 @@ def drop_matching(
 def change_metadata(
     read: Snapshot, change: Callable[[Metadata], Metadata], **facts: Any
 ) -> Transaction:
-    """Another schema or configuration, made from what is there at commit."""
+    """Change schema or configuration, computed from the latest snapshot at commit time."""
 
     def rebuild(now: Snapshot) -> tuple[Action, ...]:
         return (change(now.metadata),)
@@ -43,7 +43,7 @@ def change_metadata(
 
 
 def restore(read: Snapshot, target: Snapshot, **facts: Any) -> Transaction:
-    """The files and metadata of an older version, as a new version."""
+    """Restore the splits and metadata of an older version as a new version."""
 
     def rebuild(now: Snapshot) -> tuple[Action, ...]:
         here = {add.path: add for add in entries.to_adds(now.files())}
@@ -63,7 +63,7 @@ def restore(read: Snapshot, target: Snapshot, **facts: Any) -> Transaction:
 
 
 def _indexes_back(now: Snapshot, target: Snapshot) -> list[IndexFile]:
-    """The hash indexes of an older version; buckets it did not have are forgotten."""
+    """The hash indexes of an older version; buckets it did not have are removed."""
     here, there = now.change.indexes, target.change.indexes
     gone = [replace(i, file=None, size=None) for p, i in here.items() if p not in there]
     return [*gone, *(index for place, index in there.items() if here.get(place) != index)]

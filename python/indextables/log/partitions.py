@@ -1,4 +1,4 @@
-"""Partition values: as text in the log, as folders in paths, as typed values for pruning."""
+"""Partition values: strings in the log, folders in paths, typed values for pruning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^ " + "".join(map(chr, range(1, 32)))) 
 
 
 def without_nulls(values: Mapping[str, str | None]) -> dict[str, str]:
-    """The values that are not null; null is spelled as absent, JSON null, or Hive's word."""
+    """The values that are not null; null is absent, JSON null, or Hive's marker."""
     return {k: v for k, v in values.items() if v is not None and v != HIVE_NULL}
 
 
@@ -48,13 +48,13 @@ def partition_folder(columns: Sequence[str], values: Mapping[str, str]) -> str:
 
 
 def split_path(columns: Sequence[str], values: Mapping[str, str], uuid: str) -> str:
-    """Where a new split is written."""
+    """The path of a new split."""
     folder = partition_folder(columns, values)
     return f"{folder}/splits/split-{uuid}.split" if folder else f"splits/split-{uuid}.split"
 
 
 def parse_folder(path: str) -> dict[str, str]:
-    """The partition values spelled in a split's path (for rebuilding a log)."""
+    """The partition values in a split's path (for rebuilding a log)."""
     values: dict[str, str | None] = {}
     for part in path.split("/")[:-1]:
         name, separator, value = part.partition("=")
@@ -64,12 +64,12 @@ def parse_folder(path: str) -> dict[str, str]:
 
 
 def column(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """The texts of a partition column, null where it has no value."""
+    """The strings of a partition column, null where it has no value."""
     return pc.map_lookup(table["partitionValues"], pa.scalar(name), "first")
 
 
 def typed(texts: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray | None:
-    """Texts as values of the column's type, in that type's order; None where one does not parse."""
+    """Strings as values of the column's type, in that type's order; None if one does not parse."""
     wanted = data_type.to_arrow()
     if pa.types.is_string(wanted):
         return parse_strings(texts)
@@ -82,7 +82,7 @@ def typed(texts: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray | None
 def bounds(table: pa.Table, schema: Struct, columns: Sequence[str]) -> dict[str, PartitionBounds]:
     """Smallest and largest value of each partition column, compared as its type; {} without any.
 
-    A column with a null or with a text that does not parse has no bounds: it may hold anything.
+    A column with a null or a string that does not parse has no bounds: it may hold anything.
     """
     found = {}
     for name in columns:
@@ -102,7 +102,7 @@ def bounds(table: pa.Table, schema: Struct, columns: Sequence[str]) -> dict[str,
 
 
 def sorted_by_partition(table: pa.Table, schema: Struct, columns: Sequence[str]) -> pa.Table:
-    """The entries with those of one partition next to each other."""
+    """The entries sorted by partition."""
     keys = {}
     for number, name in enumerate(columns):
         texts = column(table, name)

@@ -1,4 +1,4 @@
-"""Which tables we may read and write, and which protocol a change needs."""
+"""Which tables this version may read and write, and which protocol a change needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from indextables.errors import error
 from indextables.log.actions import Metadata, Protocol
 from indextables.log.state import StateManifest
 
-# what a table needs from its first use of one of our additions on
+# features that a table needs once it uses one of our additions
 VERSION_WITH_FEATURES = 5
 CURRENT_VERSION = 4
 COMPANION_ENABLED = "indextables.companion.enabled"
@@ -19,7 +19,7 @@ LEAN_SPLITS = "leanSplits"
 COMPANION = "companion"
 CHECK_CONSTRAINTS = "checkConstraints"
 OUR_FEATURES = frozenset({DELETION_VECTORS, PRIMARY_KEY, LEAN_SPLITS, COMPANION})
-# what only writers must understand
+# features that only writers must support
 _OF_WRITERS = frozenset({CHECK_CONSTRAINTS})
 _BASE_FEATURES = frozenset({"avroState", "schemaDeduplication"})
 READER_FEATURES = (
@@ -28,13 +28,13 @@ READER_FEATURES = (
     | {"skippedFiles", "extendedMetadata", "footerOffsets", "multiPartCheckpoint"}
 )
 WRITER_FEATURES = READER_FEATURES | _OF_WRITERS | {"checkpoint", "optimizeWrite"}
-# a log without a protocol action is of the first kind
+# a log without a protocol action has the first protocol version
 OLDEST = Protocol(1, 1)
 NEW_TABLE = Protocol(CURRENT_VERSION, CURRENT_VERSION, _BASE_FEATURES, _BASE_FEATURES)
 
 
 def of_state(state: StateManifest, found: Protocol | None) -> Protocol:
-    """The protocol of a state, given the newest one its log names: a state has only a version."""
+    """The protocol of a state, given the newest one in its log: a state stores only a version."""
     version = state.protocol_version
     if found is None or version < 1:
         return Protocol(version, version)
@@ -57,7 +57,7 @@ def check_writable(protocol: Protocol, path: str) -> None:
 
 
 def check_maintainable(protocol: Protocol, metadata: Metadata, path: str) -> None:
-    """Refuse to maintain a table that needs a newer writer, or a companion of others."""
+    """Refuse to maintain a table that needs a newer writer, or a companion of other writers."""
     check_writable(protocol, path)
     if is_foreign(protocol, metadata):
         raise error("COMPANION_READ_ONLY", path=path)
@@ -76,7 +76,7 @@ def is_companion(metadata: Metadata) -> bool:
 
 
 def is_foreign(protocol: Protocol, metadata: Metadata) -> bool:
-    """Whether a companion was made by another implementation, which does not name its rows."""
+    """Whether a companion was built by another implementation, which does not record its rows."""
     return is_companion(metadata) and COMPANION not in protocol.reader_features
 
 
@@ -94,7 +94,7 @@ def _check(
 
 
 def raised(protocol: Protocol, features: Iterable[str]) -> Protocol:
-    """The protocol with more features; versions only ever rise."""
+    """The protocol with more features; versions never decrease."""
     wanted = frozenset(features)
     of_readers = wanted - _OF_WRITERS
     if of_readers <= protocol.reader_features and wanted <= protocol.writer_features:

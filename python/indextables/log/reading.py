@@ -1,4 +1,4 @@
-"""From the files of a log to a snapshot: the newest whole base, then every version after it."""
+"""Read a log into a snapshot: the newest complete base, then every version after it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from indextables.log.states import StateReader
 from indextables.storage import Store
 
 _log = logging.getLogger("indextables.log")
-_REFRESH_LIMIT = 100  # versions replayed onto a held snapshot before starting from a newer base
+_REFRESH_LIMIT = 100  # versions replayed onto a cached snapshot before starting from a newer base
 
 
 T = TypeVar("T")
-# how often a reader looks again for files that a clean-up took between listing and reading
+# how often a reader retries when a clean-up deletes files between listing and reading
 _LOOKS = 3
 
 
 def looking_again(read: Callable[[], T]) -> T:
-    """What a read finds; when a clean-up takes a file from under it, it looks again."""
+    """The result of a read, retried when a clean-up deletes a file meanwhile."""
     for _ in range(_LOOKS - 1):
         try:
             return read()
@@ -46,7 +46,7 @@ def looking_again(read: Callable[[], T]) -> T:
 
 
 class Reader:
-    """Reads one table's log. Holds only what never changes: manifests, and facts of a state."""
+    """Reads the log of one table. Caches what never changes: manifests and facts of a state."""
 
     def __init__(self, store: Store, settings: Settings, cache: ManifestCache | None) -> None:
         self.store = store
@@ -57,7 +57,7 @@ class Reader:
         self.manifests = ManifestReader(store, settings.get(keys.STATE_READ_PARALLELISM), cache)
 
     def pointer(self) -> Pointer | None:
-        """What `_last_checkpoint` says; None when it is missing or damaged: it is only a hint."""
+        """The content of `_last_checkpoint`, a hint; None if it is missing or damaged."""
         data = self.store.find(names.POINTER)
         if data is None:
             return None
@@ -70,7 +70,7 @@ class Reader:
         return pointer
 
     def listing(self, after: int | None = None) -> Listing:
-        """What file names say, from a version on, or all of it."""
+        """The listing of the log, from a version on or whole."""
         if after is None:
             found = self.store.children(names.FOLDER)
         else:
@@ -83,9 +83,9 @@ class Reader:
         return self._complete(replace(listing, states=(*listing.states, *elsewhere)))
 
     def _complete(self, listing: Listing) -> Listing:
-        """The listing without newest states that are folders only: what a dead writer left.
+        """The listing without the newest states that are only folders, left by a dead writer.
 
-        States that version files cover need no look: reading falls back from them.
+        States that version files cover are not checked: reading falls back from them.
         """
         states = sorted(set(listing.states))
         covered = max((*listing.versions[-1:], *listing.checkpoints[-1:]), default=-1)
@@ -135,7 +135,7 @@ class Reader:
         return found
 
     def _looked_up(self, listing: Listing, first: int, last: int) -> Listing:
-        """A listing with later versions that it does not show but that are there: it may be old."""
+        """A listing completed by later versions that exist: a listing may be stale."""
         versions = list(listing.versions)
         for version in range(first, last + 1):
             if self.store.head(names.version_file(version)) is None:
@@ -144,13 +144,13 @@ class Reader:
         return replace(listing, versions=tuple(versions))
 
     def refresh(self, held: Snapshot) -> Snapshot:
-        """The newest version, given one whose file is still there; one listing if nothing changed.
+        """The newest version, given one whose file still exists; one listing if nothing changed.
 
-        States are not looked for: version files go oldest first, so while that of the held version
-        is there, every newer version has one too.
+        States are not searched: version files are deleted oldest first, so while the one of the
+        cached version exists, every newer version has one too.
         """
         if not self.store.is_remote and self.file_time(held.version + 1) == 0:
-            return held  # on a local disk a listing takes as long as the folder is large
+            return held  # on a local disk the time of a listing grows with the folder
         after = f"{held.version + 1:020d}"
         versions = names.parse_names(self.store.children(names.FOLDER, after, "_")).versions
         if not versions:
@@ -161,12 +161,12 @@ class Reader:
         return self.advance(held, self.commits(held.version + 1, last))
 
     def advance(self, held: Snapshot, commits: Sequence[Commit]) -> Snapshot:
-        """A snapshot with more commits on it."""
+        """A snapshot with more commits applied."""
         change = replay(held.change, commits)
         return self.snapshot_of(commits[-1], change, held.base, held.checkpoint_version)
 
     def _assemble(self, listing: Listing, target: int, *, strict: bool) -> Snapshot | None:
-        """The snapshot at a version from the newest usable base; None: look further."""
+        """The snapshot at a version from the newest usable base; None to look further."""
         latest = listing.latest
         bases = [b for b in reversed(listing.bases) if b <= target]
         if not bases or latest is None or not 0 <= target <= latest:
@@ -213,7 +213,7 @@ class Reader:
     def _replayed(self, version: int, cause: IndexTablesError) -> pa.Table:
         """Return the live splits of a state's version without the state, or raise its error.
 
-        Version files and older states say the same, as long as they are kept.
+        Version files and older states have the same content, as long as they are kept.
         """
         listing = self.listing()
         older = tuple(state for state in listing.states if state < version)
@@ -243,7 +243,7 @@ class Reader:
     def snapshot_of(
         self, last: Commit, change: Change, base: Base | None = None, checkpoint: int = -1
     ) -> Snapshot:
-        """The snapshot after a commit, if we may read such a table."""
+        """The snapshot after a commit, if this version may read such a table."""
         if change.metadata is None:
             path = names.version_file(last.version)
             raise error("FILE_CORRUPT", path=path, detail="no metaData up to this version")
@@ -268,7 +268,7 @@ class Reader:
         return max((each for each in states if each <= version), default=None)
 
     def file_time(self, version: int) -> int:
-        """When a version file was written, by the store's word."""
+        """When a version file was written, according to the store."""
         meta = self.store.head(names.version_file(version))
         return 0 if meta is None else meta.modified_ms
 

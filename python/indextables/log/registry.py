@@ -1,4 +1,4 @@
-"""The schema registry: each document mapping stored once, under its canonical text's hash."""
+"""The schema registry: each document mapping stored once, by the hash of its canonical form."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def configured(configuration: Mapping[str, str], registry: Mapping[str, str]) ->
 
 
 def renormalized(registry: Mapping[str, str], refs: Iterable[str]) -> dict[str, str]:
-    """Which references to replace by which, so that equal mappings share one canonical hash."""
+    """The references to replace, so that equal mappings share one canonical hash."""
     renamed = {ref: schema_hash(registry[ref]) for ref in refs if ref in registry}
     return {old: new for old, new in renamed.items() if old != new}

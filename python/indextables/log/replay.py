@@ -1,4 +1,4 @@
-"""What the log says when it is read in order: the pure heart of a snapshot."""
+"""Replay of the log in order: the pure core of a snapshot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MANY_TABLES = 64
 
 @dataclass(frozen=True)
 class Commit:
-    """One version file, read."""
+    """A version file that was read."""
 
     version: int
     actions: Collection[Action]
@@ -46,18 +46,18 @@ class Commit:
 
     @cached_property
     def info(self) -> CommitInfo | None:
-        """Who did it, if the writer said."""
+        """The commitInfo, if the writer wrote one."""
         return next((a for a in self.facts if isinstance(a, CommitInfo)), None)
 
     @property
     def timestamp(self) -> int:
-        """When it was made, by its own word or by the file's age."""
+        """The timestamp of the commit, or of its file if the commit has none."""
         return self.info.timestamp if self.info is not None else self.modified_ms
 
 
 @dataclass(frozen=True)
 class Added:
-    """Entries by path: rows of tables, counted through all of them; some rows are of no path."""
+    """Entries by path, as row numbers across all tables; some rows belong to no path."""
 
     rows: Mapping[str, int] = field(default_factory=dict)
     tables: tuple[pa.Table, ...] = ()
@@ -76,7 +76,7 @@ class Added:
         return table.take(pa.array(self.rows.values(), pa.int64()))
 
     def packed(self) -> Added:
-        """The same in one table, if there are many or most of their rows are of no path."""
+        """The same in one table, if there are many tables or most rows belong to no path."""
         if len(self.tables) <= _MANY_TABLES and self._height <= 2 * len(self.rows) + _MANY_TABLES:
             return self
         return Added(dict(zip(self.rows, count(), strict=False)), (self.entries.combine_chunks(),))
@@ -88,11 +88,11 @@ class Added:
 
 @dataclass(frozen=True)
 class Change:
-    """Everything after a base, folded together.
+    """All changes since a base.
 
-    `adds` are the live files that the base does not have in this form, `removes` the base's files
-    that are gone or replaced, with their sizes. A path in both was replaced, for example by one
-    with new deletions.
+    `adds` are the live splits that the base does not have in this form, `removes` the splits of the
+    base that were removed or replaced, with their sizes. A path in both was replaced, for example
+    to delete more rows.
     """
 
     protocol: Protocol | None = None
@@ -108,7 +108,7 @@ class Change:
 
 
 def replay(start: Change, commits: Iterable[Commit]) -> Change:
-    """The change after more commits, their actions taken strictly in order."""
+    """The change after more commits, whose actions are applied strictly in order."""
     splits = _Splits(start)
     facts: list[Action] = []
     for commit in commits:
@@ -182,7 +182,7 @@ def _stamped(action: AddFile, commit: Commit) -> AddFile:
 
 
 def _with_facts(start: Change, actions: Iterable[Action]) -> Change:
-    """The change after actions that are not about splits."""
+    """The change after actions that do not add or remove splits."""
     protocol, metadata = start.protocol, start.metadata
     txns, skips, indexes = dict(start.txns), dict(start.skips), dict(start.indexes)
     unknown = list(start.unknown)

@@ -1,4 +1,4 @@
-"""Which files of a log may go. Pure: from names and ages to sets."""
+"""Which log files may be deleted. Pure: from names and ages to sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True)
 class Policy:
-    """How long what is kept."""
+    """How long each kind of file is kept."""
 
     log_hours: float
     state_hours: float
@@ -35,7 +35,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class LogFiles:
-    """A log's files by what they are: version -> time of last change in ms. States are whole."""
+    """The log files by kind: version -> modification time in ms. Only complete states count."""
 
     versions: Mapping[int, int]
     checkpoints: Mapping[int, int]
@@ -45,7 +45,7 @@ class LogFiles:
 
 @dataclass(frozen=True)
 class Expired:
-    """What may be deleted."""
+    """The files that may be deleted."""
 
     versions: tuple[int, ...] = ()
     checkpoints: tuple[int, ...] = ()
@@ -53,10 +53,10 @@ class Expired:
 
 
 def expired(files: LogFiles, policy: Policy, now_ms: int) -> Expired:
-    """What may go without making a version unreadable that is young enough to be kept.
+    """The files that can be deleted without making a version unreadable that must be kept.
 
-    A version file goes when it is older than its limit, not the newest, and covered by a base that
-    stays; what younger versions are replayed from stays, whatever its age.
+    A version file is deleted if it is older than its limit, not the newest, and covered by a base
+    that stays; whatever younger versions are replayed from stays, however old it is.
     """
     bases = sorted({*files.checkpoints, *files.states})
     if not bases:
@@ -105,7 +105,7 @@ def _segments(versions: Sequence[int]) -> Iterable[list[int]]:
 def orphans(
     manifests: Mapping[str, int], referenced: set[str], policy: Policy, now_ms: int
 ) -> list[str]:
-    """Manifests (path -> time of change) that no state lists and that no writer is about to."""
+    """Manifests (path -> modification time) that no state lists and no writer is about to list."""
     limit = now_ms - policy.manifest_hours * HOUR_MS
     return sorted(
         path for path, changed in manifests.items() if path not in referenced and changed <= limit

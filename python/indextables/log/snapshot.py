@@ -1,4 +1,4 @@
-"""A table at one version: its facts, and its live splits as an Arrow table, loaded on demand."""
+"""A table at one version: its metadata, and its live splits as an Arrow table, loaded on demand."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Base(Interface):
 
     @property
     def state(self) -> StateManifest:
-        """What the checkpoint says."""
+        """The content of the checkpoint."""
 
     def files(self, keep: KeepManifest | None) -> pa.Table:
-        """Its live entries, of the manifests to keep."""
+        """Its live entries in the chosen manifests."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A consistent view of a table. Nothing in it changes, whatever others commit."""
+    """A consistent view of a table that never changes, whatever others commit."""
 
     path: str
     version: int
@@ -43,7 +43,7 @@ class Snapshot:
     metadata: Metadata
     change: Change = field(repr=False)
     base: Base | None = field(default=None, repr=False)
-    # the version of the state or JSON checkpoint this view was replayed from, -1 without one
+    # the version of the state or JSON checkpoint it was replayed from, -1 without one
     checkpoint_version: int = field(default=-1, compare=False)
     # reloads the same version after a clean-up deleted its base
     reread: Callable[[], Snapshot] | None = field(default=None, repr=False, compare=False)
@@ -61,7 +61,7 @@ class Snapshot:
 
     @property
     def base_version(self) -> int:
-        """The version of the state this view starts from, -1 without one."""
+        """The version of the state it is based on, -1 without one."""
         return -1 if self.base is None else self.base.state.version
 
     @cached_property
@@ -81,7 +81,7 @@ class Snapshot:
         return tuple(self.change.indexes.values())
 
     def skips(self, now_ms: int) -> Mapping[str, SkipFile]:
-        """Splits to leave alone for now, by path."""
+        """Splits to skip for now, by path."""
         return {
             path: skip
             for path, skip in self.change.skips.items()
@@ -89,7 +89,7 @@ class Snapshot:
         }
 
     def files(self, keep_manifest: KeepManifest | None = None) -> pa.Table:
-        """The live splits. Of manifests that `keep_manifest` refuses, none are read.
+        """The live splits. Manifests that `keep_manifest` rejects are not read.
 
         `keep_manifest` gets the bounds of the partition columns in a manifest, where known.
         """
@@ -102,7 +102,7 @@ class Snapshot:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all live splits are at hand, or so few manifests that choosing saves nothing."""
+        """Whether all live splits are loaded, or in so few manifests that pruning saves nothing."""
         return "files" in self._memo or self.base is None or len(self.base.state.manifests) <= 1
 
     def _found(self, keep: KeepManifest | None) -> pa.Table:
@@ -125,7 +125,7 @@ class Snapshot:
 
     @property
     def num_files(self) -> int:
-        """How many splits are live."""
+        """The number of live splits."""
         return int(self.files().num_rows)
 
     @property
@@ -135,7 +135,7 @@ class Snapshot:
 
     @property
     def num_records(self) -> int | None:
-        """Rows of the table, or None when a split does not say how many it has."""
+        """The number of rows, or None if a split does not record its own."""
         table = self.files()
         if table["numRecords"].null_count:
             return None
@@ -144,7 +144,7 @@ class Snapshot:
 
 
 def without_paths(table: pa.Table, paths: frozenset[str] | set[str]) -> pa.Table:
-    """The rows whose path is not among these."""
+    """The entries whose path is not among these."""
     if not paths:
         return table
     gone = pc.is_in(table["path"], value_set=entries.texts(paths))

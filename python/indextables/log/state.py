@@ -38,7 +38,7 @@ class ManifestInfo:
 
 @dataclass(frozen=True)
 class StateManifest:
-    """A checkpoint: the manifests, what they hold that is gone, and the table's other facts.
+    """A checkpoint: the manifests, the removed entries in them, and the other facts of the table.
 
     `actions` (ours) keeps what the state has no field for: protocol features, streaming
     transactions, skips, actions of unknown kind.
@@ -55,7 +55,7 @@ class StateManifest:
     metadata: str | None = None
     actions: tuple[Action, ...] = ()
     format_version: int = FORMAT_VERSION
-    # where it was read from, for errors
+    # where it was read from, for error messages
     file: str = field(default="", compare=False)
 
 

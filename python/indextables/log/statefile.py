@@ -133,7 +133,7 @@ def encode_pointer(pointer: Pointer) -> bytes:
 
 
 def decode_pointer(data: bytes) -> Pointer:
-    """What `_last_checkpoint` says; CorruptError when it is damaged."""
+    """The content of `_last_checkpoint`; CorruptError if it is damaged."""
     try:
         value = read.members(read.parse(data.decode()))
         folder, parts, identity = (value.get(k) for k in ("stateDir", "parts", "checkpointId"))

@@ -1,4 +1,4 @@
-"""Finding and reading the states of one table."""
+"""Find and read the states of one table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class StateReader:
         self._folders: dict[int, str] = {}
 
     def note(self, pointer: Pointer) -> None:
-        """Learn where `_last_checkpoint` says its state is, if that is true."""
+        """Take the location of a state from `_last_checkpoint`, if it is there."""
         folder, version = pointer.state_dir, pointer.version
         if folder is None or folder == names.state_name(version) or version in self._folders:
             return

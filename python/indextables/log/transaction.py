@@ -1,4 +1,4 @@
-"""What a writer wants to commit, and what it relied on."""
+"""A change that a writer commits, and what it relies on."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ Rebuild: TypeAlias = Callable[[Snapshot], tuple[Action, ...]]
 
 @dataclass(frozen=True)
 class Transaction:
-    """A change of a table, made against a version that was read.
+    """A change of a table, computed for a version that was read.
 
-    `rebuild` works out the actions for the snapshot they will follow, again for every snapshot
-    that another writer makes the newest. It raises a ConflictError when what it relies on is gone.
-    `actions` are for changes that rely on nothing.
+    `rebuild` computes the actions for the snapshot they will follow, again for every newer snapshot
+    of another writer. It raises a ConflictError if what it relies on is gone. `actions` are for
+    changes that rely on nothing.
     """
 
     operation: Operation
@@ -54,33 +54,33 @@ class Transaction:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, Any] = field(default_factory=dict)
     user_metadata: str | None = None
-    # more members of commitInfo, for readers that know them; asked for after `rebuild`
+    # more members of commitInfo, for readers that know them; read after `rebuild`
     notes: Callable[[], Mapping[str, Any]] = dict
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    # a change that a companion index allows: of its splits or of what it says of its source
+    # a change that a companion allows: of its splits or of its facts about the source
     on_companion: bool = False
-    # an earlier try of the same id may have written a version after this one
+    # an earlier attempt with the same id may have written a version after this one
     tried_after: int | None = None
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """The name of a commit that is tried again when the process that ran it was lost.
+    """The id of a commit that is retried when the process that ran it was lost.
 
-    `tried_after`: an earlier try may have written a version after this one.
+    `tried_after`: an earlier attempt may have written a version after this one.
     """
 
     id: str
     tried_after: int | None = None
 
     def named(self) -> dict[str, Any]:
-        """The members of a transaction that tell it from others."""
+        """The members that identify a transaction."""
         return {"id": self.id, "tried_after": self.tried_after}
 
 
 @dataclass(frozen=True)
 class Committed:
-    """The outcome: the version, and the table as it is with it.
+    """The outcome: the version, and the table at it.
 
     `skipped` says that a streaming batch had been committed before, so nothing was written.
     """
