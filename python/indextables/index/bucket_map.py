@@ -22,8 +22,8 @@ MAX_BUCKETS = 32_767
 class BucketMap:
     """Key hashes in order, each with its bucket (6 bytes a key).
 
-    A hash may be in several buckets: two writers may have met it at the same time, each with a key
-    of its own or the same. So a key is looked for in all of them.
+    A hash may be in several buckets, because two writers may have added it at the same time, for
+    different keys or for the same one. So a key is looked up in all of them.
     """
 
     hashes: NDArray[np.int32]
@@ -45,7 +45,7 @@ class BucketMap:
         return cls(hashes[order], buckets[order], dict(zip(numbers, sizes, strict=True)))
 
     def first(self, hashes: NDArray[np.int32]) -> NDArray[np.int16]:
-        """The bucket that keeps each hash, or UNKNOWN."""
+        """The bucket of each hash, or UNKNOWN."""
         if not len(self.hashes):
             return np.full(len(hashes), UNKNOWN, dtype=np.int16)
         found = np.searchsorted(self.hashes, hashes)
@@ -53,7 +53,7 @@ class BucketMap:
         return np.where(self.hashes[found] == hashes, self.buckets[found], np.int16(UNKNOWN))
 
     def every(self, hashes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
-        """All pairs of a given hash's place and a bucket that has it."""
+        """All pairs of the position of a given hash and a bucket that has it."""
         low = np.searchsorted(self.hashes, hashes, side="left")
         count = np.searchsorted(self.hashes, hashes, side="right") - low
         places = np.repeat(np.arange(len(hashes), dtype=np.int64), count)
@@ -62,7 +62,7 @@ class BucketMap:
 
 
 def assigner_of(hashes: NDArray[np.int32], assigners: int) -> NDArray[np.int64]:
-    """The assigner of each key hash, so that a key always meets the same one."""
+    """The assigner of each key hash; a key always has the same one."""
     found: NDArray[np.int64] = np.abs(np.fmod(hashes.astype(np.int64), assigners))
     return found
 

@@ -1,11 +1,11 @@
-"""Deletion vectors: which rows of a split are gone, in files byte for byte as Apache Paimon's.
+"""Deletion vectors: the deleted rows of a split, in files identical to Apache Paimon's.
 
     file    := 0x01 record*
     record  := SIZE (i32 BE)  DATA (SIZE bytes)  CRC-32 of DATA (u32 BE)
     32-bit  := 5E 43 F2 D0  roaring bitmap, portable
     64-bit  := D1 D3 39 64  COUNT (i64 LE)  { KEY (i32 LE)  roaring bitmap, portable }*
 
-A record is named by its offset and a `length` that means two things: SIZE for the 32-bit form,
+A record is addressed by its offset and a `length` that means two things: SIZE for the 32-bit form,
 SIZE + 8 (the whole record) for the 64-bit form. spec: ROWS deletion vectors
 """
 
@@ -36,14 +36,14 @@ _SIZE = struct.Struct(">i")
 _CRC = struct.Struct(">I")
 _COUNT = struct.Struct("<q")
 _KEY = struct.Struct("<i")
-# the smallest bitmap, an empty one, takes 8 bytes behind its key
+# the smallest bitmap, an empty one, takes 8 bytes after its key
 _MIN_ENTRY = _KEY.size + 8
 _MAX_FILE_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class VectorRange:
-    """Where the vector of one split stands, as the log keeps it."""
+    """The range of one split's vector in its file, as the log stores it."""
 
     offset: int
     length: int
@@ -52,7 +52,7 @@ class VectorRange:
 
 @dataclass(frozen=True)
 class VectorFile:
-    """One finished index file: its name, its bytes and the ranges of the splits in it."""
+    """A complete index file: its name, its bytes and the ranges of the splits in it."""
 
     name: str
     data: bytes
@@ -72,7 +72,7 @@ def decode_bitmap(
     cardinality: int | None = None,
     path: str = "an index file",
 ) -> BitMap:
-    """The same as a 32-bit bitmap: what a split, whose rows are numbered by 32 bits, needs."""
+    """The record at `offset` as a 32-bit bitmap, because a split numbers its rows by 32 bits."""
     bitmaps = decode_bitmaps(data, offset, length, cardinality, path)
     if any(key and bitmap for key, bitmap in bitmaps):
         raise _corrupt(path, offset, "a position is beyond the rows a split can have")
@@ -82,7 +82,7 @@ def decode_bitmap(
 def decode_bitmaps(
     data: bytes, offset: int, length: int, cardinality: int | None, path: str
 ) -> list[tuple[int, BitMap]]:
-    """The same as pairs of the upper 32 bits and a bitmap of the lower ones."""
+    """The record as pairs of the upper 32 bits and a bitmap of the lower ones, verified."""
     body, is_64 = _checked_body(data, offset, length, path)
     bitmaps = _bitmaps_64(body, path, offset) if is_64 else [(0, _bitmap_32(body, path, offset))]
     found = sum(len(bitmap) for _, bitmap in bitmaps)
@@ -92,7 +92,7 @@ def decode_bitmaps(
 
 
 def range_of(record: bytes, offset: int, cardinality: int) -> VectorRange:
-    """How a record at this offset is named in the log."""
+    """The range that the log stores for a record at this offset."""
     is_64 = record[_SIZE.size :].startswith(_MAGIC_64)
     return VectorRange(offset, len(record) if is_64 else len(record) - 8, cardinality)
 
@@ -106,8 +106,8 @@ def write_files(
 ) -> Iterator[VectorFile]:
     """Pack the positions of many splits into index files.
 
-    A file is finished by the vector that brings it over the target; None packs everything into one
-    file, which is also written when there is nothing to pack.
+    A file ends with the vector that exceeds the target; None packs everything into one file, which
+    is also written if there is nothing to pack.
     """
     data, written = bytearray(VERSION), False
     ranges: dict[str, VectorRange] = {}
@@ -133,7 +133,7 @@ def _sorted(positions: Any, limit: int) -> NDArray[np.uint64]:
         given = np.asarray(list(positions))
     if not given.size:
         return np.empty(0, dtype=np.uint64)
-    # `object` holds integers beyond 64 bits, floats hold mixtures: neither is a position
+    # numpy stores integers beyond 64 bits as `object` and mixtures as floats: neither are positions
     if given.dtype.kind not in "iu" or given.min() < 0 or given.max() > limit:
         raise error("DELETION_VECTOR_POSITION", limit=limit)
     return np.unique(given.astype(np.uint64))
@@ -160,7 +160,7 @@ def _data_32(positions: Any) -> bytes:
 
 
 def _data_64(positions: NDArray[np.uint64]) -> bytes:
-    # Paimon keeps an array of bitmaps up to the highest key, so absent keys are written empty
+    # Paimon writes an array of bitmaps up to the highest key, so absent keys are empty bitmaps
     keys = (positions >> np.uint64(32)).astype(np.int64)
     count = int(keys[-1]) + 1 if keys.size else 0
     cuts = np.searchsorted(keys, np.arange(count + 1))
@@ -181,7 +181,7 @@ def _size_at(data: bytes, offset: int, path: str) -> int:
 
 
 def _checked_body(data: bytes, offset: int, length: int, path: str) -> tuple[bytes, bool]:
-    """The data of a record behind its magic, after its size and checksum were verified."""
+    """The data of a record after its magic number; size and checksum are verified."""
     size = _size_at(data, offset, path)
     body = bytes(data[offset + 4 : offset + 4 + size])
     magic = body[:4]
@@ -227,7 +227,7 @@ def _bitmaps_64(body: bytes, path: str, offset: int) -> list[tuple[int, BitMap]]
 
 
 def _deserialize(data: bytes, path: str, offset: int) -> tuple[BitMap, int]:
-    """A bitmap and the bytes it took."""
+    """A bitmap and the number of its bytes."""
     try:
         bitmap = BitMap.deserialize(data)
     except (ValueError, RuntimeError, MemoryError):

@@ -1,4 +1,4 @@
-"""Hash index files of a table, read and kept: their names never come back with other content."""
+"""Read and cache the hash index files of a table; a name never gets other content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _hashes: Cache[tuple[str, str], NDArray[np.int32]] = Cache(256 << 20, lambda fou
 def load_map(
     url: str, settings: Settings, indexes: Iterable[IndexFile], partition: Partition
 ) -> BucketMap:
-    """The hash index of a partition, for a task that knows only where the table is."""
+    """The hash index of a partition, for a task that knows only the location of the table."""
     wanted = [index for index in indexes if index.partition == partition]
     if not wanted:
         return BucketMap.of({})
@@ -37,7 +37,7 @@ def load_map(
 
 
 def maps_of(store: Store, indexes: Iterable[IndexFile]) -> dict[Partition, BucketMap]:
-    """The hash indexes of partitions, ready to be asked; the last ones are kept."""
+    """The hash indexes of partitions for lookups, cached."""
     wanted = list(indexes)
     key = (store.url, *(index.file for index in wanted))
 
@@ -55,7 +55,7 @@ def hashes_of(
     for index in indexes:
         if index.file is not None:
             hashes = load_hashes(store, index.file, index.row_count)
-            # other writers leave them in any order
+            # other writers do not sort them
             ordered = bool(np.all(hashes[:-1] <= hashes[1:]))
             found[index.partition][index.bucket] = hashes if ordered else np.sort(hashes)
     return found
@@ -69,6 +69,6 @@ def load_hashes(store: Store, file: str, count: int | None = None) -> NDArray[np
 
 
 def forget_hashes(store: Store, files: Mapping[str, object] | Iterable[str]) -> None:
-    """Let go of files that are deleted."""
+    """Evict files that are deleted."""
     for file in files:
         _hashes.evict((store.url, file))

@@ -1,4 +1,4 @@
-"""Hash index files: the key hashes of one bucket as big-endian 32-bit integers, nothing else."""
+"""Hash index files: the key hashes of one bucket as big-endian 32-bit integers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BYTES = 4
 
 
 def encode(hashes: Any) -> bytes:
-    """The file of these hashes, in the given order; the format leaves the order free."""
+    """The file of these hashes, in the given order; the format allows any order."""
     given = np.asarray(hashes)
     if not given.size:
         return b""
@@ -26,7 +26,7 @@ def encode(hashes: Any) -> bytes:
 
 
 def decode(data: bytes, count: int | None = None, path: str = "an index file") -> NDArray[np.int32]:
-    """The hashes of a file in its order; `count` is what the log says about it."""
+    """The hashes of a file in its order; `count` is their number according to the log."""
     if len(data) % _BYTES:
         raise _corrupt(path, f"its {len(data)} bytes are not a whole number of hashes")
     found = np.frombuffer(data, dtype=">i4").astype(np.int32)

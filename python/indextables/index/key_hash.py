@@ -2,7 +2,7 @@
 
     row   := null bits, 8 bytes per 64 (the first 8 bits are the row kind)
              8 bytes per column: the value, or its offset in the variable part
-             variable part: long text, wide decimals, timestamps; each padded to 8 bytes
+             variable part: long strings, wide decimals, timestamps; each padded to 8 bytes
 
 Everything works on whole Arrow columns: rows are laid out in one buffer and hashed word by word.
 spec: ROWS key hash
@@ -32,9 +32,9 @@ _COMPACT_PRECISION = 18
 
 @dataclass(frozen=True)
 class _Column:
-    """One column's share of the rows: its slots, and the bytes its values need behind them.
+    """One column of the rows: its slots, and the bytes of its values in the variable part.
 
-    `sizes` is the padded room per row; `slots` of rows with room are completed with the offset.
+    `sizes` is the padded size per row; slots of rows with a size get the offset added.
     """
 
     slots: NDArray[np.uint64]
@@ -45,20 +45,20 @@ class _Column:
 
 
 def hash_keys(columns: Sequence[Any]) -> NDArray[np.int32]:
-    """The hashes of the keys whose parts are these Arrow columns, in the order of the key."""
+    """The hashes of keys, given as Arrow columns in the order of the key."""
     rows, starts = binary_rows(columns)
     return _murmur3(rows, starts)
 
 
 def key_texts(columns: Sequence[Any]) -> pa.Array:
-    """The keys as bytes of their own: equal keys, equal bytes."""
+    """The keys as bytes; equal keys have equal bytes."""
     rows, starts = binary_rows(columns)
     buffers = [None, pa.py_buffer(starts.astype(np.int64)), pa.py_buffer(rows)]
     return pa.Array.from_buffers(pa.large_binary(), len(starts) - 1, buffers)
 
 
 def binary_rows(columns: Sequence[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The keys as BinaryRow bytes: one buffer and the starts of the rows (one more than rows)."""
+    """The keys as BinaryRow bytes: one buffer and the offsets of the rows (one more than rows)."""
     arrays = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in columns]
     rows = len(arrays[0]) if arrays else 1
     parts = [_column(array) for array in arrays]
@@ -86,7 +86,7 @@ def binary_rows(columns: Sequence[Any]) -> tuple[NDArray[np.uint8], NDArray[np.i
 
 
 def _scatter(out: NDArray[np.uint8], targets: NDArray[np.int64], part: _Column) -> None:
-    """Copy every row's variable bytes to its place."""
+    """Copy the variable bytes of every row to their offset."""
     total = int(part.lengths.sum())
     if not total:
         return
@@ -120,7 +120,7 @@ _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def _slots(array: pa.Array) -> NDArray[np.uint64]:
-    """Values of up to 8 bytes in the low bytes of their slots; never sign-extended."""
+    """Store values of up to 8 bytes in the low bytes of their slots, never sign-extended."""
     kind = array.type
     if pa.types.is_boolean(kind):
         array = array.cast(pa.uint8())

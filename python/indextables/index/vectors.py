@@ -1,4 +1,4 @@
-"""Deleted rows of splits, read from their index files."""
+"""Read the deleted rows of splits from their index files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def load_deletions(store: Store, vector: DeletionVector) -> BitMap:
     """Load and verify the deleted rows of a deletion vector."""
     start, end = vector.offset, vector.offset + vector.length
     try:
-        # the 32-bit form's length leaves out the frame, the 64-bit form's does not
+        # the length of the 32-bit form excludes the frame, that of the 64-bit form includes it
         data = store.get_range(vector.file, start, end + _FRAME)
     except StorageError:
         found = store.head(vector.file)
         if found is None or found.size >= end + _FRAME or found.size <= start:
-            raise  # the range was right: the store failed
+            raise  # the range is valid: the store failed
         data = store.get_range(vector.file, start, found.size)
     return decode_bitmap(data, 0, vector.length, vector.cardinality, vector.file)

@@ -1,1 +1,1 @@
-"""Changing rows: delete, update, upsert, and following rows that other commits moved."""
+"""Change rows: delete, update, upsert, and rebase onto commits that moved rows."""

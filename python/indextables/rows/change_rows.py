@@ -1,4 +1,4 @@
-"""Changing rows: positions to leave out of splits, and the entries that say so."""
+"""Change rows: the deleted positions of splits, and the log entries that record them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OPERATIONS = {
 
 
 def positions(rows: pa.Table) -> dict[str, BitMap]:
-    """Row ids (`_split`, `_doc`) as positions by split."""
+    """Convert row ids (`_split`, `_doc`) to positions by split."""
     if not rows.num_rows:
         return {}
     grouped = pa.TableGroupBy(rows.select([SPLIT, DOC]), SPLIT).aggregate([(DOC, "list")])
@@ -46,7 +46,7 @@ def positions(rows: pa.Table) -> dict[str, BitMap]:
 
 
 def joined(parts: Iterable[Mapping[str, BitMap]]) -> dict[str, BitMap]:
-    """The positions of several reports together."""
+    """The combined positions of several reports."""
     found: dict[str, BitMap] = {}
     for part in parts:
         for path, bitmap in part.items():
@@ -57,7 +57,7 @@ def joined(parts: Iterable[Mapping[str, BitMap]]) -> dict[str, BitMap]:
 def without_rows(
     log: Log, files: pa.Table, deleted: Mapping[str, BitMap], settings: Settings
 ) -> list[Action]:
-    """The splits that lose rows: out with the old entry, in with its deletion vector."""
+    """Replace the entries of splits that lose rows by entries with a deletion vector."""
     wanted = pc.is_in(files.column("path"), value_set=pa.array(list(deleted), pa.string()))
     entries = {entry.path: entry for entry in to_adds(files.filter(wanted))}
     missing = sorted(deleted.keys() - entries.keys())
@@ -77,14 +77,14 @@ def without_rows(
 def with_vectors(
     log: Log, entries: Mapping[str, AddFile], vectors: Mapping[str, BitMap], settings: Settings
 ) -> list[AddFile]:
-    """The entries without these rows; a split that loses all of them is left out."""
+    """The entries without these rows; a split that loses all its rows is left out."""
     kept = {
         path: bitmap
         for path, bitmap in vectors.items()
         if bitmap and not _is_whole(entries[path], bitmap)
     }
     written = put_vectors(log, kept, settings)
-    # a split that came from a merge changed no data then, but does now
+    # the merge that wrote this split changed no data, but this commit does
     changed = [
         replace(entries[path], deletion_vector=vector, data_change=True)
         for path, vector in written.items()
@@ -119,9 +119,9 @@ def put_vectors(
 def split_delta(
     batches: Iterable[pa.RecordBatch], arrived: Callable[[pa.RecordBatch, pa.BooleanArray], None]
 ) -> tuple[dict[str, BitMap], dict[str, BitMap]]:
-    """Sort rows of (`__op`, row id, columns): what goes, and what of it comes back changed.
+    """Sort rows of (`__op`, row id, columns) into deleted positions and new versions of rows.
 
-    New rows are given to `arrived`, with which of them are changed ones.
+    New rows go to `arrived`, with a flag for those that replace an old row.
     """
     gone: list[dict[str, BitMap]] = []
     updated: list[dict[str, BitMap]] = []

@@ -29,30 +29,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RowChange:
-    """Rows that go, by split and position, and the splits of rows that come."""
+    """Deleted rows, by split and position, and the splits of new rows."""
 
     operation: Operation
     deleted: Mapping[str, BitMap]
     splits: Sequence[WrittenSplit] = ()
-    # how the new splits were written; of a table without a primary key it is not asked for
+    # how the new splits were written; only needed for a table with a primary key
     write: WriteSpec | None = None
-    # of those, by old or new split: rows whose old state goes and whose new state comes; unless
-    # it is the whole change, as in an update
+    # by old or new split: rows whose old version is deleted and whose new version is added; unset
+    # if that is the whole change, as in an update
     updated: Mapping[str, BitMap] = field(default_factory=dict)
-    # id of the commit, for callers that may retry it
+    # the id of the commit, for callers that may retry it
     attempt: Attempt | None = None
 
 
 def commit_rows(log: Log, change: RowChange, table: Snapshot, settings: Settings) -> Committed:
-    """Make a change of rows visible.
+    """Commit a change of rows.
 
-    A delete follows its rows wherever other commits moved them. An update is refused when one of
-    its rows was changed meanwhile: what it computed would undo that.
+    A delete follows its rows wherever other commits moved them. An update fails if one of its rows
+    was changed meanwhile, because it would undo that change.
     """
     key = None if change.write is None else change.write.key
     rows = None
     if change.write is not None and key is not None:
-        # a command says what a row becomes: parts of it are not folded with what was there
+        # a command gives the whole new row, so partial updates are not merged with the old one
         rows = KeyRows(log, change.write, change.splits, replace(key, engine="deduplicate"))
 
     noted: dict[str, Any] = {}
@@ -99,6 +99,6 @@ def _features(change: RowChange) -> frozenset[str]:
 def note_updates(
     log: Log, updated: Mapping[str, BitMap], settings: Settings
 ) -> dict[str, dict[str, Any]]:
-    """What the change feed needs to pair old and new states of rows."""
+    """What the change feed needs to pair old and new versions of rows."""
     vectors = put_vectors(log, {path: rows for path, rows in updated.items() if rows}, settings)
     return {UPDATED_ROWS: {path: asdict(v) for path, v in vectors.items()}}

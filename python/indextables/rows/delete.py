@@ -1,4 +1,4 @@
-"""Deleting the rows that a scan finds."""
+"""Delete the rows that a scan finds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changed:
-    """How many rows a change touched, and its version; no version if it touched none."""
+    """The number of rows that a change touched, and its version; None if it touched none."""
 
     rows: int
     version: int | None = None

@@ -1,4 +1,4 @@
-"""Rows of splits by their number and by their key, for deciding which row of a key stays."""
+"""Rows of splits by position and by key, to decide which row of a key stays."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 _DOCS = pa.schema([ROW_ID.field(DOC)])
 _GONE = ("-D", "-U")
 _KINDS = ("+I", "+U", *_GONE)
-# with so many keys per row of a split, reading the column costs less than looking each key up
+# from this many keys per row of a split, reading the column is cheaper than key lookups
 _SCAN_SHARE = 4
 
 
 @dataclass
 class KeyRows:
-    """The rows of new splits and of the table's, as far as their keys are asked for.
+    """The rows of new splits and of the table, as far as their keys are needed.
 
-    What was read once is kept: `_found` by split and vector, so that it holds while those do.
+    Rows are read once: `_found` is keyed by split and vector, so it stays valid while these do.
     """
 
     log: Log
@@ -63,12 +63,12 @@ class KeyRows:
         return {split.path: at for at, split in enumerate(self.splits)}
 
     def hashes(self, at: int) -> NDArray[np.int32]:
-        """The hashes of a new split's rows, in their order."""
+        """The hashes of the rows of a new split, in order."""
         hashes: NDArray[np.int32] = self._notes(at)[0]
         return hashes
 
     def _notes(self, at: int) -> NDArray[np.int32]:
-        """What the task noted of each row: its hash, and when it arrived if that matters."""
+        """What the task recorded per row: its hash, and its order of arrival if that matters."""
         if at not in self._noted:
             split = self.splits[at]
             assert split.hashes is not None
@@ -78,7 +78,7 @@ class KeyRows:
         return self._noted[at]
 
     def _arrivals(self, at: int, docs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """When rows of a new split came, in the order of the write."""
+        """The order in which the rows of a new split were written."""
         if self.key.in_partition:
             # a key is in one split after another, each in order
             return (at << 32) + docs
@@ -86,7 +86,7 @@ class KeyRows:
         return (self.splits[at].task << 32) + within
 
     def deletes(self, at: int) -> BitMap:
-        """The rows of a new split that only say that their key is gone."""
+        """The rows of a new split that only delete their key."""
         kind = self.key.rowkind
         if kind is None:
             return BitMap()
@@ -110,7 +110,7 @@ class KeyRows:
         return np.asarray(docs.to_numpy(), dtype=np.int64)
 
     def new_rows(self, at: int, docs: BitMap) -> pa.Table:
-        """Rows of a new split for the contest."""
+        """Rows of a new split as candidates for their keys."""
         output = self._output(())
         if not docs:
             return self._described(output.empty_table(), at)
@@ -119,7 +119,7 @@ class KeyRows:
     def old_rows(
         self, files: pa.Table, bucket: int, new: pa.Table, deleted: Mapping[str, BitMap]
     ) -> list[pa.Table]:
-        """Live rows of these splits of a bucket that have a key of these new rows."""
+        """Live rows in these splits of a bucket whose key is among these new rows."""
         keys, ids = new.select(list(self.key.inside)), new.column(ID).combine_chunks()
 
         def look(source: Source, num_rows: int) -> pa.Table:
@@ -140,7 +140,7 @@ class KeyRows:
             return list(pool.map(look, sources, counts))
 
     def full_rows(self, places: pa.Table) -> pa.Table:
-        """All columns of rows given by split and number, in this order."""
+        """All columns of rows given by split and position, in this order."""
         output = self._output(self.write.schema.names)
         paths = places.column(SPLIT).combine_chunks().dictionary_encode()
         codes, docs = paths.indices.to_numpy(), places.column(DOC).to_numpy()
@@ -157,7 +157,7 @@ class KeyRows:
         return pa.concat_tables(tables).take(pa.array(at)).select(self.write.schema.names)
 
     def place(self, path: str) -> Place:
-        """The partition and the bucket of a split of the table that was looked at."""
+        """The partition and bucket of a split of the table that was read."""
         source, _ = self._sources[path]
         return dict(source.partition_values), self._buckets[path]
 
@@ -175,7 +175,7 @@ class KeyRows:
         return key_texts([rows.column(name) for name in self.key.columns])
 
     def _described(self, rows: pa.Table, at: int | None = None) -> pa.Table:
-        """Rows with what a contest needs: those of a new split, or of the table."""
+        """Candidate rows for their keys: those of a new split, or of the table."""
         docs = rows.column(DOC).to_numpy()
         arrivals, gone = np.full(len(docs), -1), np.zeros(len(docs), dtype=bool)
         if at is not None:
@@ -195,7 +195,7 @@ class KeyRows:
         )
 
     def _output(self, more: Sequence[str]) -> pa.Schema:
-        """What is read of a row: the key, the sequence, more columns, and where it is."""
+        """The columns that are read: key, sequence, more columns, and the position."""
         schema = self.write.schema.to_arrow_schema()
         names = dict.fromkeys((*self.key.columns, *self.key.sequence, *more))
         fields = [schema.field(name).with_nullable(True) for name in names]  # noqa: FBT003
@@ -203,7 +203,7 @@ class KeyRows:
 
 
 def query_of_keys(keys: pa.Table, num_rows: int) -> Tree:
-    """The query that finds rows with these values in the key's columns, and few others."""
+    """A query that finds the rows with these values in the key columns, and few others."""
     if keys.num_rows * _SCAN_SHARE > num_rows:
         return ALL
     args: list[Tree] = [
@@ -214,7 +214,7 @@ def query_of_keys(keys: pa.Table, num_rows: int) -> Tree:
 
 
 def json_values(column: pa.Array) -> list[Any]:
-    """Values as the engine's queries spell them."""
+    """Values as queries of the engine encode them."""
     kind = column.type
     if pa.types.is_date32(kind):
         column = column.cast(pa.int32())

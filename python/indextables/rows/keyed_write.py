@@ -1,8 +1,8 @@
-"""Writing rows of a table with a primary key: splits that hold one bucket each.
+"""Write rows of a table with a primary key into splits that hold one bucket each.
 
-A key whose hash is known goes to its bucket. Keys that are new go into splits of their own, one
-per assigner; which bucket those become is decided at the commit, when all new keys are counted.
-Duplicates stay in: which row of a key lives is decided there too.
+A key with a known hash goes to its bucket. New keys go into separate splits, one per assigner,
+whose buckets are chosen at the commit, when all new keys are counted. Duplicates are kept: the
+commit also decides which row of a key stays live.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
     from indextables.plan.keys import KeySpec
 
-# rows are gathered to be sorted by bucket; splits are larger than this where keys allow it
+# rows are buffered to be sorted by bucket; splits are larger than this if the keys allow it
 _GATHERED_BYTES = 256 << 20
 
 
 @dataclass
 class KeyedSink(SplitSink):
-    """Gathers rows, sorts them by bucket, writes one split after another."""
+    """Buffers rows, sorts them by bucket, writes one split after another."""
 
     _gathered: list[pa.RecordBatch] = field(default_factory=list)
     _bytes: int = 0
-    # of the rows in the split being written: hashes, and their order of arrival where it matters
+    # for the rows of the current split: hashes, and their order of arrival if it matters
     _notes: list[NDArray[np.int32]] = field(default_factory=list)
     _coming: NDArray[np.int32] = field(default_factory=lambda: np.empty((1, 0), np.int32))
     _marks: list[NDArray[np.bool_]] = field(default_factory=list)
@@ -100,7 +100,7 @@ class KeyedSink(SplitSink):
     def _add_bucket(
         self, place: Place, rows: pa.RecordBatch, part: NDArray[np.int64], facts: NDArray[np.int32]
     ) -> None:
-        """Rows of one bucket; new keys are cut so that a bucket can take whole splits."""
+        """Write rows of one bucket; new keys are cut so that a bucket can take whole splits."""
         key = self.spec.key
         assert key is not None
         _, bucket = place
@@ -117,7 +117,7 @@ class KeyedSink(SplitSink):
             self.add_to(place, chosen, pa.array(marks) if marks.any() else None)
 
     def _held_rows(self) -> int:
-        """Rows of new keys in the split that is being written."""
+        """The number of rows with new keys in the current split."""
         _, bucket = self._place
         held = sum(notes.shape[1] for notes in self._notes)
         return held if bucket is not None and bucket < 0 else 0
@@ -130,7 +130,7 @@ class KeyedSink(SplitSink):
         if self._writer is None:
             return
         super()._finish()
-        # in a file: millions of hashes do not belong in a task's report
+        # in a file: millions of hashes are too many for a task report
         spec, notes = self.spec, np.concatenate(self._notes, axis=1)
         self._notes = []
         name = f"index/index-{uuid.uuid4()}-0"

@@ -1,7 +1,7 @@
-"""Rows by their place in a version, found again in a newer one.
+"""Find rows, given by their positions in one version, in a newer version.
 
-A split keeps its rows' numbers as long as it lives. MERGE SPLITS puts its sources one after
-another and leaves deleted rows out, so a row's new number follows from what the commit says.
+Rows of a split never change their positions. MERGE SPLITS concatenates its sources and leaves out
+deleted rows, so the new position of a row follows from what the commit records.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rebased:
-    """Where the rows are now, and how many others have removed or changed meanwhile.
+    """The current positions of rows, and how many other commits removed or changed.
 
-    `known` is false when the log does not say what happened to some.
+    `known` is false if the log does not record what happened to some of them.
     """
 
     rows: Mapping[str, BitMap]
@@ -38,7 +38,7 @@ class Rebased:
 
 
 def rebase_rows(log: Log, read: Snapshot, newest: Snapshot, rows: Mapping[str, BitMap]) -> Rebased:
-    """Rows of the version that was read, as they are in the newest."""
+    """Map rows of the version that was read to the newest version."""
     if read.version == newest.version or not rows:
         return Rebased(rows)
     try:
@@ -63,10 +63,10 @@ def _entries(snapshot: Snapshot, paths: Iterable[str]) -> list[AddFile]:
 
 @dataclass
 class _Walk:
-    """All places the rows have had. Several may hold the same row, one of them is live.
+    """All positions the rows have had. Several may hold the same row; one of them is live.
 
-    A split that went can come back, by RESTORE; its rows have kept their numbers. `clear` are
-    vectors that hide none of the rows.
+    RESTORE can bring a removed split back, with its rows at the same positions. `clear` are vectors
+    that delete none of the rows.
     """
 
     log: Log
@@ -74,14 +74,14 @@ class _Walk:
     clear: dict[str, DeletionVector | None]
 
     def follow(self, commit: Commit) -> None:
-        """Learn the places that one commit gives the rows."""
+        """Add the positions that one commit gives the rows."""
         sources = commit.info.parameters.get("sources", {}) if commit.info is not None else {}
         for output, paths in sources.items():
             if any(path in self.rows for path in paths):
                 self._merge(commit.version, output, paths)
 
     def _merge(self, version: int, output: str, paths: Sequence[str]) -> None:
-        """Rows of merged splits get the numbers they have in the result."""
+        """Rows of merged splits get their positions in the result."""
         by_path = {add.path: add for add in _entries(self.log.snapshot(version - 1), paths)}
         base = 0
         found = BitMap()
@@ -97,7 +97,7 @@ class _Walk:
         self.clear[output] = None
 
     def finish(self, newest: Snapshot) -> dict[str, BitMap]:
-        """The places that are live, without the rows that others deleted."""
+        """The live positions, without the rows that others deleted."""
         found = {}
         for add in _entries(newest, self.rows):
             vector, hidden = add.deletion_vector, BitMap()

@@ -1,4 +1,4 @@
-"""Setting columns of the rows that a scan finds to constants."""
+"""Set columns of the rows that a scan finds to constants."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def update_rows(
     """Set columns to values where predicates hold that the index answers exactly.
 
     The rows are read into memory, changed, and written into new splits; one commit replaces the
-    old ones. It is refused if another writer changed one of them meanwhile.
+    old ones. It fails if another writer changed one of them meanwhile.
     """
     snapshot = table.snapshot
     schema = snapshot.schema.to_arrow_schema()
@@ -63,7 +63,7 @@ def _check_columns(schema: pa.Schema, values: Mapping[str, Any]) -> None:
 def _changed(rows: pa.Table, schema: pa.Schema, values: Mapping[str, Any]) -> pa.Table:
     for name, value in values.items():
         field = schema.field(name)
-        # a table value takes any type of column: scalars of nested types cannot be repeated
+        # a one-row table holds a value of any type: scalars of nested types cannot be repeated
         constant = pa.array([value], field.type).take(pa.repeat(0, rows.num_rows))
         rows = rows.set_column(schema.get_field_index(name), field, constant)
     return rows

@@ -1,4 +1,4 @@
-"""Rows with a primary key on their way into a table: what their commit removes, adds and remembers.
+"""Upsert rows with a primary key: what their commit removes, adds and records.
 
     hashes of the new rows ──> which buckets may have their keys, which keys came twice
         └─> keys of those rows ──> older rows of the same key, in the splits of those buckets
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Standing:
-    """What the commit will follow: the live splits, the hashes, and rows that go in any case."""
+    """What the commit follows: live splits, hashes, and rows that are deleted in any case."""
 
     files: pa.Table
     hashes: Mapping[Partition, Mapping[int, NDArray[np.int32]]]
@@ -51,13 +51,13 @@ class Standing:
 
     @cached_property
     def maps(self) -> dict[Partition, BucketMap]:
-        """The hashes, ordered to be looked up."""
+        """The hashes, sorted for lookups."""
         return {part: BucketMap.of(index) for part, index in self.hashes.items()}
 
 
 @dataclass(frozen=True)
 class Upserted:
-    """The actions, and by split the rows whose old state went and whose new state came."""
+    """The actions, and by split the rows whose old version was replaced by a new one."""
 
     actions: tuple[Action, ...]
     updated: Mapping[str, BitMap]
@@ -69,7 +69,7 @@ def upsert(
     indexes: Iterable[IndexFile],
     deleted: Mapping[str, BitMap] | None = None,
 ) -> Upserted:
-    """Bring new splits into a table of these files, so that a key has one live row."""
+    """Add new splits to a table with these splits, so that each key has one live row."""
     near = {split.partition for split in rows.splits}
     known = [i for i in indexes if i.partition in near or not rows.key.in_partition]
     standing = Standing(files, hashes_of(rows.log.store, known), deleted or {})
@@ -100,7 +100,7 @@ def upsert(
 
 
 def _place(rows: KeyRows, standing: Standing) -> dict[int, int]:
-    """The bucket of each new split that has more than deletes."""
+    """The bucket of each new split that holds more than deletes."""
     key = rows.key
     counts: dict[Partition, dict[int, int]] = {
         part: dict(known.counts) for part, known in standing.maps.items()
@@ -126,7 +126,7 @@ def _place(rows: KeyRows, standing: Standing) -> dict[int, int]:
 
 
 def _scopes(rows: KeyRows) -> list[list[int]]:
-    """New splits whose keys may meet: those of a partition, or all of them."""
+    """Groups of new splits that may share keys: those of one partition, or all of them."""
     if not rows.key.in_partition:
         return [list(range(len(rows.splits)))] if rows.splits else []
     scopes: dict[Partition, list[int]] = defaultdict(list)
@@ -153,7 +153,7 @@ def _contested(rows: KeyRows, standing: Standing, scope: Sequence[int]) -> pa.Ta
         return None
     found = [rows.new_rows(at, BitMap(docs[wanted & (owners == at)])) for at in scope]
     new = pa.concat_tables(found)
-    # the place of a wanted row among those that were read
+    # the position of a wanted row among those that were read
     rank = np.cumsum(wanted) - 1
     splits = splits_in(standing.files, near.keys())
     for place, files in splits.items():
@@ -165,7 +165,7 @@ def _contested(rows: KeyRows, standing: Standing, scope: Sequence[int]) -> pa.Ta
 
 
 def _partitions(rows: KeyRows, standing: Standing, scope: Sequence[int]) -> list[Partition]:
-    """Where rows of the same keys may be."""
+    """The splits that may have rows with the same keys."""
     if not rows.key.in_partition:
         return list(standing.maps)
     own = rows.splits[scope[0]].partition
@@ -175,7 +175,7 @@ def _partitions(rows: KeyRows, standing: Standing, scope: Sequence[int]) -> list
 def _ignored(
     rows: KeyRows, scope: Sequence[int], owners: NDArray[np.int64], docs: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Deletes that mean nothing: by the user's wish, or because first rows stay."""
+    """Deletes without effect: ignored by configuration, or because first rows stay."""
     mask = np.zeros(len(owners), dtype=bool)
     if rows.key.ignore_delete or rows.key.engine == "first-row":
         for at in scope:
@@ -185,7 +185,7 @@ def _ignored(
 
 
 def _repeated(hashes: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which values are there more than once."""
+    """Which values occur more than once."""
     order = np.argsort(hashes, kind="stable")
     same = hashes[order][1:] == hashes[order][:-1]
     found = np.zeros(len(hashes), dtype=bool)
@@ -201,7 +201,7 @@ def _bury(
     dead: Sequence[BitMap],
     gone: Mapping[str, BitMap],
 ) -> None:
-    """Note the rows that go, by split."""
+    """Record the deleted rows, by split."""
     losers = met.select([SPLIT, DOC]).filter(pa.array(outcome.dead))
     paths = losers.column(SPLIT).combine_chunks().dictionary_encode()
     codes, docs = paths.indices.to_numpy(), losers.column(DOC).to_numpy().astype(np.uint32)
@@ -213,7 +213,7 @@ def _bury(
 def _entries(
     rows: KeyRows, dead: Sequence[BitMap], buckets: Mapping[int, int]
 ) -> tuple[dict[str, AddFile], dict[str, BitMap]]:
-    """The new splits that have a bucket, and the rows of them that never live."""
+    """The new splits that have a bucket, and their rows that are never live."""
     adds = {
         rows.splits[at].path: replace(rows.splits[at].to_add(), split_tags=bucket_tag(bucket))
         for at, bucket in buckets.items()
@@ -222,7 +222,7 @@ def _entries(
 
 
 def _index_files(rows: KeyRows, standing: Standing, buckets: Mapping[int, int]) -> list[IndexFile]:
-    """Complete new files of the buckets that got new hashes."""
+    """New hash index files of the buckets that got new hashes."""
     fresh: dict[tuple[Partition, int], list[NDArray[np.int32]]] = defaultdict(list)
     for at, bucket in buckets.items():
         deletes = np.asarray(rows.deletes(at).to_array(), dtype=np.int64)
@@ -242,7 +242,7 @@ def _index_files(rows: KeyRows, standing: Standing, buckets: Mapping[int, int]) 
 
 
 def _with_new(known: NDArray[np.int32], hashes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Known hashes, in order, with those that are new; most writes bring few."""
+    """Merge new hashes into the sorted known ones; most writes add few."""
     found = np.searchsorted(known, hashes)
     found[found == len(known)] = 0
     new = hashes[known[found] != hashes] if len(known) else hashes
@@ -254,10 +254,10 @@ def _with_new(known: NDArray[np.int32], hashes: NDArray[np.int32]) -> NDArray[np
 def _fold(
     rows: KeyRows, met: pa.Table, outcome: Outcome, buckets: Mapping[int, int]
 ) -> list[AddFile]:
-    """New splits of the rows that several partial ones make."""
+    """New splits of the rows that partial updates merge into."""
     parts = met.select([SPLIT, DOC]).take(pa.array(outcome.parts))
     merged = fold_rows(rows.full_rows(parts), outcome.starts)
-    # a row lands where the last of its parts is: others may be in other partitions
+    # a row goes to the partition of its last part; others may be in other partitions
     ends = np.append(outcome.starts[1:], parts.num_rows) - 1
     paths = parts.column(SPLIT).take(pa.array(ends)).combine_chunks().dictionary_encode()
     codes = paths.indices.to_numpy()

@@ -1,1 +1,1 @@
-"""What a process keeps open and how its processes work together: handles, caches, tasks, hosts."""
+"""What a process keeps open and shares with others: handles, caches, steps, counters."""

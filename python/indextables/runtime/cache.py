@@ -1,4 +1,4 @@
-"""The one cache of this package: bounded, least recently used first out, safe between threads."""
+"""The cache of this package: bounded, LRU, thread-safe."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class CacheCounts:
-    """How often a cache was asked for something it had, and for something it had not."""
+    """Hits and misses of a cache."""
 
     hits: int = 0
     misses: int = 0
 
 
 class Cache(Generic[Key, Value]):
-    """Values by key, up to a limit: a number of entries, or what `weigh` adds up to.
+    """Values by key, limited by the number of entries or by the sum of `weigh`.
 
-    A value heavier than the whole limit is not kept. Values are never None.
+    A value heavier than the whole limit is not cached. Values are never None.
     """
 
     def __init__(self, limit: int, weigh: Callable[[Value], int] | None = None) -> None:
@@ -51,7 +51,7 @@ class Cache(Generic[Key, Value]):
             return found[0]
 
     def put(self, key: Key, value: Value) -> None:
-        """Keep a value, in place of an earlier one, and evict what is over the limit."""
+        """Put a value, replacing an earlier one, and evict what exceeds the limit."""
         weight = self._weight_of(value)
         with self._lock:
             self._remove(key)
@@ -76,12 +76,12 @@ class Cache(Generic[Key, Value]):
         return made
 
     def evict(self, key: Key) -> None:
-        """Let go of a key, if it is there."""
+        """Evict a key, if present."""
         with self._lock:
             self._remove(key)
 
     def clear(self) -> int:
-        """Let go of everything; how many entries there were."""
+        """Evict everything; return how many entries there were."""
         with self._lock:
             held = len(self._entries)
             self._entries.clear()

@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Executor:
-    """A process of Spark that runs tasks; `driver` when the driver does so itself."""
+    """A Spark process that runs tasks; `driver` if the driver does so itself."""
 
     id: str
     host: str
 
     @property
     def location(self) -> str:
-        """How Spark names a task's place: this very executor."""
+        """This executor as a preferred location of a Spark task."""
         return f"executor_{self.host}_{self.id}"
 
 
 class Context(Protocol):
-    """The door."""
+    """What an operation needs from its caller."""
 
     def settings(self, configuration: Mapping[str, str]) -> Settings:
-        """The settings in force for a table with this configuration."""
+        """The effective settings for a table with this configuration."""
 
     def log(self, path: str) -> Log:
-        """The log of the table at a path; doors keep it open between operations."""
+        """The log of the table at a path; callers keep it open between operations."""
 
     def executors(self) -> list[Executor]:
-        """Who runs tasks."""
+        """The executors."""
 
     def app(self) -> str:
-        """The application that all its processes know each other by."""
+        """The id of the application, shared by all its processes."""
 
     def invalidate(self, path: str | None) -> tuple[int, int]:
-        """Forget held logs, of one table or all; how often they were hit and missed before."""
+        """Evict cached logs, of one table or all; return hits and misses before."""

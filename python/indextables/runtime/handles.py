@@ -54,7 +54,7 @@ class Orders:
 
 @lru_cache(maxsize=64)
 def native_store(url: str, options: str) -> _native.Store:
-    """The engine's handle on a table's store."""
+    """The engine's store of a table."""
     return open_store(url, options)
 
 
@@ -72,9 +72,9 @@ def open_split(
 ) -> Split:
     """Open a split without its deleted rows, or take it from the cache.
 
-    `place` is the store's URL and options; `deleted` loads the rows a deletion vector stands for.
-    Of a companion, `rows` is where its rows are, and `hidden` a bitmap in base64 of those that its
-    source does not have, which takes the place of the vector.
+    `place` is the store's URL and options; `deleted` loads the rows of a deletion vector. For a
+    companion, `rows` is where its rows are, and `hidden` a base64 bitmap of those that its source
+    does not have, used instead of the vector.
     """
     key = (*place, path, vector, str(schema), hidden, rows)
 
@@ -91,12 +91,12 @@ def open_split(
 
 
 def flush() -> tuple[int, int]:
-    """Close open splits and forget what memory holds of them: splits and pieces."""
+    """Close open splits and drop their cached data; return the splits and cache entries dropped."""
     return _splits.clear(), clear_memory()[0]
 
 
 def flush_everywhere(app: str) -> tuple[int, int]:
-    """The same, and have every process of the application do so before its next work."""
+    """The same here, and in every process of the application before its next task."""
     now = time.time_ns()
     _tell(app, flushed_ns=now)
     _held.flushed_ns = now
@@ -104,7 +104,7 @@ def flush_everywhere(app: str) -> tuple[int, int]:
 
 
 def profile_everywhere(app: str, *, on: bool) -> None:
-    """Measure the engine or stop it, here and in all later work of the application."""
+    """Start or stop profiling the engine, here and in all later tasks of the application."""
     _tell(app, profiled=on)
     _profile(on=on)
 
@@ -115,7 +115,7 @@ def _profile(*, on: bool) -> None:
 
 
 def counts(*, reset: bool = False) -> tuple[int, int]:
-    """How often a split was open already, and how often not."""
+    """Hits and misses of the cache of open splits."""
     found = _splits.counts(reset=reset)
     return found.hits, found.misses
 

@@ -1,4 +1,4 @@
-"""Small files by which the processes of one application on one machine tell each other things."""
+"""Small files that the processes of one application on one host share."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ def host_folder(app: str, kind: str) -> Path:
         root.mkdir(mode=0o700, exist_ok=True)
         _remove_old(root)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # another user may have made the folder first, to read or to plant what is in it
+    # another user may have created the folder first, to read or to plant files
     if root.is_symlink() or root.stat().st_uid != os.getuid():
         raise error("CACHE_FOLDER_FOREIGN", path=str(root))
     return folder
 
 
 def _remove_old(root: Path) -> None:
-    """Folders of applications that are long gone."""
+    """Folders of applications that ended long ago."""
     for old in root.iterdir():
         if time.time() - old.stat().st_mtime > _KEPT_SECONDS:
             shutil.rmtree(old, ignore_errors=True)
 
 
 def write_json(file: Path, value: Mapping[str, Any]) -> None:
-    """Write a file that readers see as a whole or not at all."""
+    """Write a file atomically."""
     partial = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
     partial.write_text(json.dumps(value), encoding="utf-8")
     partial.replace(file)
 
 
 def read_json(file: Path) -> dict[str, Any] | None:
-    """What a file says, None when it is gone."""
+    """The content of a file, or None if it is gone."""
     try:
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -59,7 +59,7 @@ def read_json(file: Path) -> dict[str, Any] | None:
 
 
 def all_json(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Every file of a folder and what it says, in the order of their names."""
+    """Every file of a folder with its content, sorted by name."""
     for file in sorted(folder.glob("*.json")):
         value = read_json(file)
         if value is not None:
@@ -67,7 +67,7 @@ def all_json(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of this user still runs."""
+    """Whether a process of this user is still running."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

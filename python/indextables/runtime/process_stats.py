@@ -1,4 +1,4 @@
-"""What the processes of one machine fetched, found in caches and measured.
+"""Counters of the processes of one host: requests, cache hits, profiles.
 
 Spark's Python workers are short-lived, and no process can call a particular one. So each adds its
 counters to its own file after every task, and readers add up the files of the host.
@@ -23,7 +23,7 @@ _FOLDER = "stats"
 
 @dataclass(frozen=True)
 class ProcessStats:
-    """Counts of one process, or of several together."""
+    """Counters of one process, or the sum of several."""
 
     requests: int = 0
     bytes: int = 0
@@ -32,7 +32,7 @@ class ProcessStats:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The value a file or a task gives."""
+        """The counters in a file or a task's answer."""
         sections = [Measured(**section) for section in value["sections"]]
         return cls(value["requests"], value["bytes"], CacheStats(**value["cache"]), sections)
 
@@ -46,23 +46,23 @@ class ProcessStats:
 
 
 def total(parts: Iterable[ProcessStats]) -> ProcessStats:
-    """All of them together."""
+    """The sum of counters."""
     return sum(parts, ProcessStats())
 
 
-# what of the process's own counters was taken already
+# the part of this process's counters that was already reported
 _taken_requests = 0
 _taken_bytes = 0
 
 
 def take() -> ProcessStats:
-    """What this process did since it was last asked."""
+    """The counters of this process since the last report."""
     global _taken_requests, _taken_bytes
     now = traffic()
     new = ProcessStats(
         now.requests - _taken_requests,
         now.bytes - _taken_bytes,
-        # how much is held now does not add up
+        # current sizes cannot be summed over time
         replace(cache_stats(reset=True), memory_used=0),
         profile_sections(reset=True),
     )
@@ -72,7 +72,7 @@ def take() -> ProcessStats:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What reading took from a store and from the caches before it."""
+    """What reads took from the store and from the caches."""
 
     requests: int
     bytes: int
@@ -88,7 +88,7 @@ class Fetched:
         )
 
     def metrics(self) -> dict[str, int]:
-        """By the names of jvm/src/Metrics.scala."""
+        """Keyed by the names in jvm/src/Metrics.scala."""
         return {
             "requests": self.requests,
             "bytesFetched": self.bytes,
@@ -98,15 +98,15 @@ class Fetched:
 
 
 def fetched() -> Fetched:
-    """What this process fetched so far; only differences have a meaning."""
+    """What this process has fetched; only differences are meaningful."""
     now, cache = traffic(), cache_stats()
-    # what memory does not hold is looked for on disk
+    # a miss in memory is looked up on disk
     missed = cache.memory_misses - cache.disk_hits
     return Fetched(now.requests, now.bytes, cache.memory_hits + cache.disk_hits, missed)
 
 
 def publish(app: str, *, profiled: bool) -> None:
-    """Add what this worker did to its file, and measure from now on, or no longer."""
+    """Add the counters of this worker to its file, and start or stop profiling."""
     if not app:
         return
     file = host_folder(app, _FOLDER) / f"{os.getpid()}.json"
@@ -131,7 +131,7 @@ def run_stats_task(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without(stats: ProcessStats, what: str) -> ProcessStats:
-    """The counters after a reset of the sections or of the caches' counts."""
+    """The counters after a reset of the profile or of the cache counters."""
     cache = CacheStats() if what == "caches" else stats.cache
     sections = [] if what == "sections" else stats.sections
     return ProcessStats(stats.requests, stats.bytes, cache, sections)

@@ -1,8 +1,8 @@
 """What a command requests from its caller, and how it waits for the answer.
 
-A command that needs something of its door is a generator: it yields a need and is resumed with the
-answer. The door may live in another process (Spark); then the generator is kept between the calls,
-and nothing is run twice.
+A command that needs something from its caller is a generator: it yields a need and is resumed with
+the answer. If the caller is another process (Spark), the generator is kept between the calls, and
+nothing runs twice.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Matches:
 
 @dataclass(frozen=True)
 class Tasks:
-    """Independent pieces of work; `places` says where each would best run."""
+    """Independent tasks; `places` are their preferred locations."""
 
     kind: str
     payloads: Sequence[Mapping[str, Any]]
@@ -51,7 +51,7 @@ class Tasks:
 
 @dataclass(frozen=True)
 class Properties:
-    """The properties of Spark and of Hadoop that are in force, as `spark` and `hadoop`."""
+    """The effective properties of Spark and Hadoop, as `spark` and `hadoop`."""
 
 
 Need: TypeAlias = Location | Matches | Properties | Tasks
@@ -59,7 +59,7 @@ Steps: TypeAlias = Generator[Need, Any, T]
 
 
 class Door(Protocol):
-    """Satisfies needs at once, in the process that runs the command."""
+    """Answers needs at once, in the process that runs the command."""
 
     def locate(self, name: tuple[str, ...]) -> str | None:
         """Where the catalog says that a table lies, or None."""
@@ -68,20 +68,20 @@ class Door(Protocol):
         """For which partitions the predicate is true."""
 
     def properties(self) -> Mapping[str, Mapping[str, str]]:
-        """All properties, by the name of their owner: `spark` and `hadoop`."""
+        """All properties, by owner: `spark` and `hadoop`."""
 
     def tasks(
         self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
     ) -> list[dict[str, Any]]:
-        """Run independent pieces of work; results in their order."""
+        """Run independent tasks; results are in their order."""
 
 
 class LocalDoor(Context, Door, Protocol):
-    """A door that runs whole commands in this process."""
+    """A caller that runs whole commands in this process."""
 
 
 def locate(name: tuple[str, ...]) -> Steps[str | None]:
-    """Ask where a named table lies."""
+    """Ask for the location of a named table."""
     found: str | None = yield Location(name)
     return found
 
@@ -93,7 +93,7 @@ def match(where: str, schema: Struct, values: pa.Table) -> Steps[list[bool]]:
 
 
 def ask_properties() -> Steps[Mapping[str, Mapping[str, str]]]:
-    """Ask for all properties of Spark and of Hadoop."""
+    """Ask for all properties of Spark and Hadoop."""
     found: Mapping[str, Mapping[str, str]] = yield Properties()
     return found
 
@@ -101,7 +101,7 @@ def ask_properties() -> Steps[Mapping[str, Mapping[str, str]]]:
 def run_tasks(
     kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
 ) -> Steps[list[dict[str, Any]]]:
-    """Run independent pieces of work, perhaps on many machines; results in their order."""
+    """Run independent tasks, perhaps on many hosts; results are in their order."""
     if not payloads:
         return []
     results: list[dict[str, Any]] = yield Tasks(kind, payloads, places)

@@ -1,4 +1,4 @@
-"""Hands: reading and writing objects, wherever the table lies."""
+"""Read and write objects, wherever the table is stored."""
 
 from indextables.storage.location import find_location, open_store
 from indextables.storage.store import ObjectMeta, Store

@@ -1,4 +1,4 @@
-"""What a table's address says: kind of store, bucket, path below it. Pure; nothing is opened."""
+"""The parts of a table's location: kind of store, bucket, path. Pure; nothing is opened."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from indextables.errors import IndexTablesError, error
 
 
 class Kind(StrEnum):
-    """The stores a table may lie in."""
+    """The kinds of stores."""
 
     LOCAL = "local"
     MEMORY = "memory"
@@ -47,9 +47,9 @@ _NATIVE_SCHEMES = {Kind.S3: "s3", Kind.AZURE: "az", Kind.GOOGLE: "gs", Kind.HDFS
 
 @dataclass(frozen=True)
 class Address:
-    """Where a table lies. `url` is for people; `bucket` is Azure's container, HDFS's name node.
+    """The location of a table. `url` is for display; `bucket` is Azure's container or a name node.
 
-    `account` and `domain` are what an Azure address may say after the container:
+    `account` and `domain` may follow the container in an Azure location:
     `container@account.domain`.
     """
 
@@ -62,7 +62,7 @@ class Address:
 
     @property
     def native(self) -> str:
-        """The address as the engine's store takes it, and as a task may open it again."""
+        """The location for the engine's store, also for opening it in a task."""
         if self.kind is Kind.AZURE and self.account:
             authority = f"{self.bucket}@{self.account}.dfs.core.windows.net"
             return f"abfss://{authority}/{quote(self.prefix)}".rstrip("/")
@@ -73,12 +73,12 @@ class Address:
 
 
 def names_store(text: str) -> bool:
-    """Whether a text begins with a scheme, so that it cannot be the name of a table."""
+    """Whether a string begins with a scheme, so that it cannot be a table name."""
     return _SCHEME.match(text) is not None
 
 
 def qualify(text: str, base: str) -> str:
-    """A location as Hadoop's `Path.makeQualified` has it, for paths that come through Spark.
+    """A location qualified as by Hadoop's `Path.makeQualified`, for paths from Spark.
 
     `base` is the folder that relative paths start from, with the scheme and the authority of the
     default file system. As in Hadoop, `%` stands for itself.
@@ -100,7 +100,7 @@ def qualify(text: str, base: str) -> str:
         if given != scheme:
             scheme, authority = given, named
         path = posixpath.normpath(path)
-    # "//" at the front is kept by normpath, and would be taken for an authority
+    # normpath keeps a leading "//", which would be taken for an authority
     path = "/" + path.lstrip("/")
     return path if scheme == "file" else f"{scheme}://{authority}{path}"
 
@@ -115,7 +115,7 @@ def _split(url: str) -> tuple[str, str, str]:
 
 
 def parse_address(url: str) -> Address:
-    """The address a text means; without a scheme it is a path on this machine."""
+    """Parse a location; without a scheme it is a local path."""
     found = _SCHEME.match(url)
     if found is None:
         return _local(url)
@@ -146,7 +146,7 @@ def _local(path: str) -> Address:
 def _remote(kind: Kind, url: str, authority: str, path: str) -> Address:
     container, at, host = authority.rpartition("@")
     if at and (kind is not Kind.AZURE or ":" in container):
-        # keys written into addresses end up in logs and plans
+        # credentials in a location would end up in logs and plans
         raise _bad(url, "credentials do not belong into an address")
     parts = [part for part in path.split("/") if part]
     if any(part in (".", "..") for part in parts):
@@ -161,7 +161,7 @@ def _remote(kind: Kind, url: str, authority: str, path: str) -> Address:
 
 
 def _is_private(environ: Mapping[str, str]) -> bool:
-    """Whether this is a Python worker of Spark Connect, which has a temporary working folder."""
+    """Whether this is a Python worker of Spark Connect, which has a temporary working directory."""
     return environ.get("SPARK_JOB_ARTIFACT_UUID", "default") != "default"
 
 
@@ -175,7 +175,7 @@ def _bad(url: str, detail: str) -> IndexTablesError:
 
 
 def _without_user(url: str) -> str:
-    """The address without what stands before `@`, which may be a password."""
+    """The location without the part before `@`, which may be a password."""
     scheme, separator, rest = url.partition("://")
     authority, slash, path = rest.partition("/")
     user, at, host = authority.rpartition("@")

@@ -16,7 +16,7 @@ Config = dict[str, str | Secret]
 
 _PUBLIC = ("", "dfs.core.windows.net", "blob.core.windows.net")
 _FABRIC = ("dfs.fabric.microsoft.com", "blob.fabric.microsoft.com")
-# the machine's or the pod's own identity: the store fetches tokens itself
+# managed identity of the host or pod: the store fetches tokens itself
 _ROLES = {
     "azure_client_id": ("AZURE_CLIENT_ID", "AZURE_STORAGE_CLIENT_ID"),
     "azure_tenant_id": ("AZURE_TENANT_ID", "AZURE_STORAGE_TENANT_ID", "AZURE_STORAGE_AUTHORITY_ID"),
@@ -34,7 +34,7 @@ _TENANT = re.compile(r"^https?://[^/]+/([^/]+)/oauth2/")
 def azure_options(
     address: Address, settings: Settings, environ: Mapping[str, str], *, provided: bool
 ) -> Config:
-    """The options of a container; `provided` when a provider of the user's gives credentials."""
+    """The options of a container; `provided` if a credentials provider of the user is set."""
     connection = _connection_string(address, settings, environ)
     account = (
         address.account
@@ -68,7 +68,7 @@ def _place(
     if not endpoint and address.domain in _FABRIC:
         return {"azure_use_fabric_endpoint": "true"}
     if not endpoint and address.domain not in _PUBLIC:
-        # another cloud: both services of an account have the same domain after their own name
+        # another cloud: both services of an account share the domain after their own name
         endpoint = f"https://{account}.blob.{_base(address.domain)}"
     endpoint = endpoint or _first(environ, "AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
     return {"azure_storage_endpoint": endpoint.rstrip("/")} if endpoint else {}
@@ -81,7 +81,7 @@ def _credentials(
     connection: Mapping[str, str],
     environ: Mapping[str, str],
 ) -> Config:
-    """The first place that has any credentials gives all of them: parts are never mixed."""
+    """All credentials come from the first source that has any: sources are never mixed."""
     named: dict[str, Secret | str | None] = {
         "azure_storage_account_key": settings.get(keys.AZURE_KEY)
         or _secret(connection.get("accountkey")),

@@ -1,7 +1,7 @@
-"""What is kept near of remote files: the cache keys as options of the engine's store.
+"""The caches of remote files: the cache keys as options of the engine's store.
 
-The options travel to executors, so what differs between machines (is there a `/local_disk0`, how
-large is the disk) is found out by the engine where it runs.
+The options are sent to executors, so the engine determines what differs between hosts (whether
+there is a `/local_disk0`, how large the disk is) where it runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def cache_options(settings: Settings) -> dict[str, str | int]:
 
 
 def _disk_path(settings: Settings) -> str:
-    """The folder, `auto` for the usual one if the machine has it, or nothing when it is off."""
+    """The folder, `auto` for the default one if the host has it, or nothing if disabled."""
     enabled = settings.get(keys.DISK_ENABLED)
     if enabled is False:
         return ""

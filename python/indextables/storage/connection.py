@@ -1,4 +1,4 @@
-"""How a store is reached: one pure function, whose result the engine's store is opened with.
+"""How to connect to a store: one pure function, whose result opens the engine's store.
 
 address + settings + Hadoop's keys + environment ──> Connection ──> address and options (JSON)
 """
@@ -29,13 +29,13 @@ Value = str | Secret
 
 FIRST_PAUSE_MS = 100
 LONGEST_PAUSE_MS = 5_000
-# profiles of batch retrieval: most bytes of a request, gap, ranges from which on, at once
+# profiles of batch retrieval: maximum bytes per request, gap, minimum ranges, concurrency
 _PROFILES = {
     "conservative": (4 << 20, 128 << 10, 100, 4),
     "balanced": (16 << 20, 512 << 10, 50, 8),
     "aggressive": (64 << 20, 2 << 20, 10, 16),
 }
-# an answer that keeps coming is not cut off by the time to wait for one
+# the timeout applies to waiting for a response, not to one that keeps arriving
 _LONGEST_REQUEST = "600s"
 
 
@@ -54,7 +54,7 @@ class Connection:
     properties: Mapping[str, Value] = field(default_factory=dict)
 
     def native(self) -> tuple[str, str]:
-        """Address and options (JSON) for the engine's store; the text holds secrets."""
+        """Location and options (JSON) for the engine's store; the JSON holds secrets."""
         if self.address.kind is Kind.LOCAL:
             return self.address.prefix, "{}"
         options: dict[str, object] = {**reveal(self.config), **reveal(self.client)}
@@ -73,7 +73,7 @@ class Connection:
         return self.address.native, json.dumps(options)
 
     def provider_spec(self) -> str:
-        """The user's credentials provider and what it is given, as JSON; the text holds secrets."""
+        """The user's credentials provider and its arguments as JSON, which holds secrets."""
         spec = {
             "name": self.provider,
             "url": self.address.url,
@@ -83,7 +83,7 @@ class Connection:
         return json.dumps(spec, sort_keys=True)
 
     def limits(self) -> str:
-        """How long the store is waited for, by the names of the settings."""
+        """The timeouts of the store, by the names of the settings."""
         return (
             f"the limits are cloud.connectionTimeout ({self.client.get('connect_timeout')}), "
             f"cloud.readTimeout ({self.client.get('read_timeout')}), "
@@ -91,7 +91,7 @@ class Connection:
         )
 
     def secrets(self) -> Iterator[str]:
-        """Every secret in it, for striking them out of messages."""
+        """Every secret in it, for redacting messages."""
         for part in (self.config, self.client, self.properties):
             for value in part.values():
                 if isinstance(value, Secret) and value:
@@ -99,10 +99,10 @@ class Connection:
 
 
 def plan_connection(url: str, settings: Settings, environ: Mapping[str, str]) -> Connection:
-    """How to reach the store of an address.
+    """How to connect to the store of a location.
 
-    Nearest first: settings, Hadoop's keys, environment, the machine's own role. Credentials are
-    taken whole from the first place that has any.
+    In order of precedence: settings, Hadoop's keys, environment, the role of the host. All
+    credentials come from the first source that has any.
     """
     address = parse_address(url)
     if address.kind in (Kind.LOCAL, Kind.MEMORY):
@@ -130,7 +130,7 @@ def plan_connection(url: str, settings: Settings, environ: Mapping[str, str]) ->
 
 
 def plan_reading(settings: Settings) -> dict[str, int]:
-    """How the engine joins ranges of one file into requests."""
+    """How the engine coalesces ranges of one file into requests."""
     profile = settings.get(reading.BATCH_PROFILE)
     if not settings.get(reading.BATCH_ENABLED) or profile == "disabled":
         return {"read_gap_bytes": 0}
@@ -155,7 +155,7 @@ def plan_reading(settings: Settings) -> dict[str, int]:
 
 
 def reveal(values: Mapping[str, Value]) -> dict[str, str]:
-    """The texts themselves, where a store is opened."""
+    """Reveal the secrets, where a store is opened."""
     return {k: v.reveal() if isinstance(v, Secret) else v for k, v in values.items()}
 
 
@@ -175,7 +175,7 @@ def _client(address: Address, config: Mapping[str, Value], settings: Settings) -
     """Options of the HTTP client. Certificates are always verified."""
     endpoints = [str(v) for k, v in config.items() if "endpoint" in k or k == "google_base_url"]
     client: dict[str, Value] = {
-        # without encryption only where the address itself says so
+        # without encryption only if the endpoint itself says so
         "allow_http": "true" if any(e.startswith("http://") for e in endpoints) else "false",
         "connect_timeout": f"{settings.get(keys.CONNECTION_TIMEOUT_MS)}ms",
         "read_timeout": f"{settings.get(keys.READ_TIMEOUT_MS)}ms",
@@ -198,7 +198,7 @@ def _hadoop_proxy(address: Address, settings: Settings) -> Secret | None:
 
 
 def _catalog(settings: Settings) -> str | None:
-    """The provider that asks Unity Catalog, where one is named and no credentials are given."""
+    """The provider for Unity Catalog, if a catalog is set and no credentials are."""
     given: tuple[Option[Any], ...] = (
         keys.AWS_ACCESS_KEY,
         keys.AZURE_KEY,
@@ -214,7 +214,7 @@ def _catalog(settings: Settings) -> str | None:
 
 
 def _properties(settings: Settings) -> dict[str, Value]:
-    """The storage keys that are set, for a provider to read its own from."""
+    """The storage keys that are set, from which a provider reads its own."""
     given = {option.key: settings.get(option) for option in keys.OPTIONS if settings.is_set(option)}
     return {
         key: value if isinstance(value, Secret) else str(value)

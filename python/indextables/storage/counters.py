@@ -1,4 +1,4 @@
-"""What a store was asked for: requests by kind and bytes, so that tests can bound them."""
+"""Requests of a store by kind, and bytes, so that tests can bound them."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ class Counters:
         return self._count()[2] - self._before[2]
 
     def reset(self) -> None:
-        """Count from here on."""
+        """Reset the counters."""
         self._before = self._count()

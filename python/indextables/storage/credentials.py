@@ -1,15 +1,15 @@
-"""Temporary credentials from a function or class of the user's, asked again before they expire.
+"""Temporary credentials from the user's function or class, renewed before they expire.
 
 The name is dotted (`package.module.Name`) and is imported wherever it is needed, also in Spark's
-workers. A function is called with the table's address and the storage keys that are set; a class
-is made with them once, and its object is called without arguments. Either returns a mapping:
+workers. A function is called with the table's location and the storage keys that are set; a class
+is instantiated with them once, and its object is called without arguments. Both return a mapping:
 
-    S3       access_key_id, secret_access_key, and session_token if there is one
+    S3       access_key_id, secret_access_key, and optionally session_token
     Azure    one of account_key, sas_token, bearer_token
     Google   bearer_token
 
 and `expires_at`, a datetime with a time zone, seconds since 1970, or None for never;
-`renew_before_seconds` says how long before that it is to be asked again.
+`renew_before_seconds` is how long before that the credentials are renewed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from indextables.config import storage as keys
 from indextables.errors import IndexTablesError, error
 from indextables.storage.address import Kind
 
-# credentials are renewed this long before they end, or after nine tenths of a shorter life
+# credentials are renewed this long before they expire, or after 90 % of a shorter lifetime
 _EARLY_SECONDS = 300.0
 _FIELDS = {
     Kind.S3: ({"access_key_id", "secret_access_key"},),
@@ -38,13 +38,13 @@ _FIELDS = {
 }
 _OPTIONAL = {"session_token"}
 _LIFE = {"expires_at", "renew_before_seconds"}
-# a name of this form is not one of Python
+# a name of this form is not a Python name
 _JAVA = re.compile(r"^(com|org|io|net|software)\.[\w.$]*\.[A-Z]\w*$")
 
 
 @dataclass(frozen=True, repr=False)
 class Credentials:
-    """What a provider gave, and when (seconds since 1970) to ask for the next."""
+    """The credentials of a provider, and when (seconds since 1970) to renew them."""
 
     values: Mapping[str, str]
     expires_at: float | None
@@ -52,7 +52,7 @@ class Credentials:
 
 
 class Provider:
-    """Asks the user's provider, and remembers the answer while it is good. Safe between threads."""
+    """Calls the user's provider and caches the credentials while they are valid. Thread-safe."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Provider:
         self._held: Credentials | None = None
 
     def credentials(self) -> Credentials:
-        """Credentials that are good for a while yet."""
+        """Credentials that stay valid for a while."""
         with self._lock:
             held = self._held
             if held is None or (held.renew_at is not None and self._now() >= held.renew_at):
@@ -85,7 +85,7 @@ class Provider:
         except IndexTablesError:
             raise
         except Exception as cause:  # noqa: BLE001 (whatever the user's code raises)
-            # its text is not ours and may hold a secret
+            # the message of a foreign exception may hold a secret
             raise self._failed(f"it raised {type(cause).__name__}") from None
         return self._checked(given)
 
@@ -143,7 +143,7 @@ _providers_lock = threading.Lock()
 
 
 def provider_of(spec: str) -> Provider:
-    """The one provider of this process for a description (JSON: name, url, kind, properties)."""
+    """The provider for a description (JSON: name, url, kind, properties), one per process."""
     with _providers_lock:
         found = _providers.get(spec)
         if found is None:
@@ -159,7 +159,7 @@ def provider_of(spec: str) -> Provider:
 
 
 def fetch(spec: str) -> str:
-    """Credentials as JSON, for the engine, which keeps them until `renew_at_ms`."""
+    """Credentials as JSON for the engine, which caches them until `renew_at_ms`."""
     found = provider_of(spec).credentials()
     renew_at_ms = None if found.renew_at is None else int(found.renew_at * 1000)
     return json.dumps({"values": dict(found.values), "renew_at_ms": renew_at_ms})

@@ -13,7 +13,7 @@ Config = dict[str, str | Secret]
 
 
 def google_options(settings: Settings, environ: Mapping[str, str], *, provided: bool) -> Config:
-    """The options of a bucket; `provided` when a provider of the user's gives credentials."""
+    """The options of a bucket; `provided` if a credentials provider of the user is set."""
     hadoop = HadoopKeys(settings.hadoop, ("fs.gs.{}",))
     config: Config = {}
     endpoint = settings.get(keys.GCP_ENDPOINT) or hadoop.text("storage.root.url")
@@ -25,7 +25,7 @@ def google_options(settings: Settings, environ: Mapping[str, str], *, provided: 
 
 
 def _credentials(settings: Settings, hadoop: HadoopKeys, environ: Mapping[str, str]) -> Config:
-    """The first place that has any: a key, a file, nothing at all, or the machine's own role."""
+    """Credentials from the first source that has any: a key, a file, none, or the host's role."""
     key = settings.get(keys.GCP_SERVICE_ACCOUNT_KEY)
     file = settings.get(keys.GCP_CREDENTIALS_FILE) or hadoop.text(
         "auth.service.account.json.keyfile"

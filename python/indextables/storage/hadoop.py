@@ -1,4 +1,4 @@
-"""Reading the keys of Hadoop's file systems, so that what Spark can open opens here too."""
+"""Read the keys of Hadoop's file systems, so that every location Spark can open opens here too."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from indextables.config.secret import Secret
 
 
 class HadoopKeys:
-    """Keys of one bucket or account: the special one is looked up before the general one.
+    """Keys of one bucket or account: the specific key is looked up before the general one.
 
-    `forms` are patterns with `{}` for the key, most special first, such as
+    `forms` are patterns with `{}` for the key, most specific first, such as
     `fs.s3a.bucket.logs.{}` and `fs.s3a.{}`.
     """
 
@@ -19,7 +19,7 @@ class HadoopKeys:
         self._forms = forms
 
     def secret(self, key: str) -> Secret | None:
-        """The value of a key, None when it is unset or empty."""
+        """The value of a key, or None if it is unset or empty."""
         for form in self._forms:
             found = self._keys.get(form.format(key))
             if found:
@@ -27,11 +27,11 @@ class HadoopKeys:
         return None
 
     def text(self, key: str) -> str | None:
-        """The value of a key that is no secret."""
+        """The value of a key that is not a secret."""
         found = self.secret(key)
         return found.reveal().strip() if found else None
 
     def flag(self, key: str) -> bool | None:
-        """The value of a key that is true or false."""
+        """The value of a boolean key."""
         found = self.text(key)
         return None if found is None else found.lower() == "true"

@@ -1,4 +1,4 @@
-"""The client configuration of a Hadoop cluster, as the files of HADOOP_CONF_DIR have it."""
+"""The client configuration of a Hadoop cluster, from the files of HADOOP_CONF_DIR."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from indextables.errors import error
 
 _FILES = ("core-site.xml", "hdfs-site.xml")
 _VARIABLE = re.compile(r"\$\{([^}$\s]+)\}")
-# as deep as Hadoop follows variables within variables
+# Hadoop's own limit for nested variables
 _DEPTH = 20
 
 
@@ -28,7 +28,7 @@ def hadoop_files(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _read(file: Path) -> dict[str, str]:
     try:
-        # the administrator of this machine wrote it, as Spark's own configuration
+        # written by the administrator of this host, like Spark's own configuration
         root = ET.parse(file).getroot()  # noqa: S314
     except FileNotFoundError:
         return {}
@@ -39,7 +39,7 @@ def _read(file: Path) -> dict[str, str]:
 
 
 def _expand(value: str, found: Mapping[str, str], environ: Mapping[str, str]) -> str:
-    """A value with `${key}` and `${env.NAME}` replaced; what is unknown stays."""
+    """A value with `${key}` and `${env.NAME}` replaced; unknown variables stay."""
     for _ in range(_DEPTH):
         variable = _VARIABLE.search(value)
         if variable is None:

@@ -1,7 +1,7 @@
 """Options of HDFS. Pure: settings, Hadoop's files and environment in, options out.
 
-Kerberos tickets and delegation tokens are found by the client itself, where Hadoop's own client
-looks: the ticket cache of the machine, HADOOP_TOKEN_FILE_LOCATION, HADOOP_USER_NAME.
+The client finds Kerberos tickets and delegation tokens where Hadoop's own client does: in the
+ticket cache of the host, HADOOP_TOKEN_FILE_LOCATION, HADOOP_USER_NAME.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from indextables.config.settings import Settings, is_hdfs_key
 from indextables.storage.address import Address
 from indextables.storage.hadoop_files import hadoop_files
 
-# how options are told from those of other stores
+# distinguishes these options from those of other stores
 _OPTION = "hadoop."
-# where a name node listens if nobody says otherwise
+# the default port of a name node
 _PORT = 8020
 
 
@@ -30,7 +30,7 @@ def hdfs_options(
 
 
 def _patience(settings: Settings) -> dict[str, str]:
-    """How long to wait, where Hadoop's own keys do not say."""
+    """The timeouts, unless Hadoop's own keys set them."""
     return {
         "dfs.client.socket-timeout": str(settings.get(keys.READ_TIMEOUT_MS)),
         "dfs.client.failover.max.attempts": str(settings.get(keys.MAX_RETRIES)),
@@ -40,7 +40,7 @@ def _patience(settings: Settings) -> dict[str, str]:
 
 
 def _name_node(authority: str, found: Mapping[str, str]) -> dict[str, str]:
-    """The address of a single name node without a port, as a name service of one."""
+    """A single name node without a port, as a name service with one node."""
     if ":" in authority or f"dfs.ha.namenodes.{authority}" in found:
         return {}
     address = found.get(f"dfs.namenode.rpc-address.{authority}", f"{authority}:{_PORT}")

@@ -1,4 +1,4 @@
-"""From an address and settings to a store: local folders, memory, S3, Azure, Google, HDFS."""
+"""Open the store of a location: local folders, memory, S3, Azure, Google, HDFS."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from indextables.storage.store import Store
 def open_store(
     url: str, settings: Settings | None = None, environ: Mapping[str, str] | None = None
 ) -> Store:
-    """The store rooted at a table's address. Nothing is read, written or connected yet.
+    """The store rooted at a table's location. Nothing is read, written or connected yet.
 
-    Without a scheme the address is a local path. `memory://name` lives as long as the process.
+    Without a scheme the location is a local path. `memory://name` lives as long as the process.
     """
     connection = plan_connection(
         url, settings or Settings(), os.environ if environ is None else environ
@@ -33,9 +33,9 @@ def open_store(
 def find_location(
     path: str, settings: Settings | None = None, environ: Mapping[str, str] | None = None
 ) -> str:
-    """The location of a path that a user gave without Spark, as Spark would resolve it.
+    """Resolve a path given without Spark as Spark would.
 
-    Hadoop's `fs.defaultFS` counts where it is set or in the files of HADOOP_CONF_DIR; otherwise
+    Hadoop's `fs.defaultFS` applies if it is set, also in the files of HADOOP_CONF_DIR; otherwise
     paths without a scheme are local.
     """
     environ = os.environ if environ is None else environ

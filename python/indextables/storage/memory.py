@@ -1,4 +1,4 @@
-"""Stores that live as long as a process: private folders in the memory file system."""
+"""Stores that live as long as the process: private folders in the memory file system."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _lock = threading.Lock()
 
 
 def memory_folder(name: str) -> str:
-    """The folder of a store of this process; a folder, so that the engine sees the same files.
+    """The folder of a memory store; a folder, so that the engine sees the same files.
 
-    Those of processes that were killed are removed by the next process that makes one.
+    Folders of killed processes are removed by the next process that creates one.
     """
     with _lock:
         key = (os.getpid(), name)
@@ -32,7 +32,7 @@ def memory_folder(name: str) -> str:
 
 
 def _make(parent: Path, name: str) -> str:
-    """A new folder, and beside it a file that is locked while this process lives."""
+    """Create a folder, and beside it a file that is locked while this process lives."""
     while True:
         handle, lock = tempfile.mkstemp(
             prefix=f"{_PREFIX}{quote(name, safe='')[:40]}-", suffix=_LOCK, dir=parent
@@ -40,7 +40,7 @@ def _make(parent: Path, name: str) -> str:
         fcntl.flock(handle, fcntl.LOCK_EX)
         if _is_same(handle, lock):
             break
-        os.close(handle)  # taken for abandoned before it was locked
+        os.close(handle)  # removed as abandoned before it was locked
     folder = lock.removesuffix(_LOCK)
     Path(folder).mkdir(mode=0o700)
     # the handle stays open: the lock ends with the process, however it ends

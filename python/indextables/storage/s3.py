@@ -15,7 +15,7 @@ from indextables.storage.hadoop import HadoopKeys
 Config = dict[str, str | Secret]
 
 _ANONYMOUS = "anonymousawscredentialsprovider"
-# what the environment may say besides credentials, by the names the stores themselves use
+# environment variables besides credentials, by the names that the stores use
 _ENVIRONMENT = (
     "aws_checksum_algorithm",
     "aws_imdsv1_fallback",
@@ -44,7 +44,7 @@ _ADDRESS = re.compile(r"^(\d+\.\d+\.\d+\.\d+|\[.*\]|localhost)$")
 def s3_options(
     address: Address, settings: Settings, environ: Mapping[str, str], *, provided: bool
 ) -> Config:
-    """The options of a bucket; `provided` when a provider of the user's gives the credentials."""
+    """The options of a bucket; `provided` if a credentials provider of the user is set."""
     hadoop = HadoopKeys(settings.hadoop, (f"fs.s3a.bucket.{address.bucket}.{{}}", "fs.s3a.{}"))
     config: Config = {k: environ[k.upper()] for k in _ENVIRONMENT if environ.get(k.upper())}
     region = (
@@ -66,7 +66,7 @@ def s3_options(
 def _place(
     address: Address, settings: Settings, hadoop: HadoopKeys, environ: Mapping[str, str]
 ) -> Config:
-    """Endpoint, and whether the bucket goes into the host or into the path."""
+    """The endpoint, and whether the bucket is part of the host name or of the path."""
     endpoint = (
         settings.get(keys.S3_ENDPOINT)
         or _named(hadoop.text("endpoint"))
@@ -78,7 +78,7 @@ def _place(
     if path_style is None:
         path_style = hadoop.flag("path.style.access")
     if not endpoint:
-        # a dot in the name would not fit the certificate of the bucket's own host
+        # a bucket name with a dot would not match the certificate of the bucket's host
         dotted = "." in address.bucket
         return {"aws_virtual_hosted_style_request": _flag(not (path_style or dotted))}
     if "://" not in endpoint:
@@ -100,14 +100,14 @@ def _place(
 
 
 def _named(endpoint: str | None) -> str | None:
-    """Spark sets Amazon's general endpoint by itself: it says nothing about the region."""
+    """Ignore Amazon's general endpoint, which Spark sets itself: it does not name a region."""
     return None if endpoint in _GENERAL else endpoint
 
 
 def _credentials(
     address: Address, settings: Settings, hadoop: HadoopKeys, environ: Mapping[str, str]
 ) -> Config:
-    """The first place that has any credentials gives all of them: parts are never mixed."""
+    """All credentials come from the first source that has any: sources are never mixed."""
     places = (
         (
             settings.get(keys.AWS_ACCESS_KEY),
@@ -140,7 +140,7 @@ def _is_anonymous(hadoop: HadoopKeys, environ: Mapping[str, str]) -> bool:
 
 
 def _encryption(hadoop: HadoopKeys) -> Config:
-    """Encryption by the server, as Hadoop spells it."""
+    """Server-side encryption, from Hadoop's keys."""
     names = {"aes256": "AES256", "sse-kms": "aws:kms", "dsse-kms": "aws:kms:dsse"}
     algorithm = names.get((hadoop.text("encryption.algorithm") or "").lower())
     if algorithm is None:

@@ -1,7 +1,7 @@
 """A rooted store that reads, writes once, lists and deletes: the engine's client for the log.
 
-Paths are relative to the root and are checked: no path, whoever wrote it into a log, leaves the
-root. Everything above this module sees `StorageError` only, with the path in it.
+Paths are relative to the root and are checked: no path in a log can leave the root. Callers see
+only `StorageError`, which names the path.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Found: TypeAlias = list[bytes | None]
 
 @dataclass(frozen=True)
 class ObjectMeta:
-    """What a listing says about an object."""
+    """An object in a listing."""
 
     path: str
     size: int
@@ -32,13 +32,13 @@ class ObjectMeta:
 
 
 def check_path(path: str) -> str:
-    """The path itself, if it stays below the root it is joined to."""
+    """Return the path if it stays below the root."""
     _native.check_path(path)
     return path
 
 
 class Store:
-    """One table's place in an object store. `native` is its address and options for the engine."""
+    """The folder of one table in an object store. `native` is the engine's store."""
 
     def __init__(self, url: str, native: tuple[str, str]) -> None:
         self.url = url
@@ -48,7 +48,7 @@ class Store:
         return f"Store({self.url!r})"
 
     def native(self) -> tuple[str, str]:
-        """Address and options (JSON) for opening it in a task; the options may hold secrets."""
+        """Location and options (JSON) for opening it in a task; the options may hold secrets."""
         return self._native
 
     @cached_property
@@ -57,7 +57,7 @@ class Store:
 
     @cached_property
     def counters(self) -> Counters:
-        """What was asked through this store."""
+        """The counters of this store."""
         return Counters(self._store.counters)
 
     @property
@@ -66,18 +66,18 @@ class Store:
         return self._store.is_remote
 
     def get(self, path: str) -> bytes:
-        """The whole object; `FILE_MISSING` when there is none."""
+        """The whole object; `FILE_MISSING` if there is none."""
         found = self.find(path)
         if found is None:
             raise error("FILE_MISSING", path=f"{self.url.rstrip('/')}/{path}")
         return found
 
     def find(self, path: str) -> bytes | None:
-        """The whole object, or None when there is none."""
+        """The whole object, or None if there is none."""
         return self._store.find(path)
 
     def find_all(self, paths: Sequence[str], parallelism: int) -> _Found:
-        """Several objects at the same time, in order."""
+        """Several objects, fetched concurrently, in order."""
         return self._store.find_all(list(paths), parallelism)
 
     def get_range(self, path: str, start: int, end: int) -> bytes:
@@ -85,20 +85,20 @@ class Store:
         return self.get_ranges(path, [(start, end)])[0]
 
     def get_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> _Parts:
-        """Several ranges of one object; near ones are fetched together."""
+        """Several ranges of one object; nearby ones are fetched together."""
         return self._store.get_ranges(path, list(ranges))
 
     def put(self, path: str, data: bytes, *, if_absent: bool = False) -> bool:
-        """Write an object whole; with `if_absent`, False when there was one already.
+        """Write an object atomically; with `if_absent`, return False if it already exists.
 
-        Between processes and machines, one of several writers with `if_absent` wins, and nobody
-        ever sees a part of an object. An interrupt waits for the answer: what happened to a commit
-        must be known before anybody cleans up after it.
+        Exactly one of several writers with `if_absent` wins, across processes and hosts, and
+        readers never see part of an object. An interrupt waits for the response: the outcome of a
+        commit must be known before anything is cleaned up.
         """
         return self._store.put(path, data, if_absent=if_absent)
 
     def head(self, path: str) -> ObjectMeta | None:
-        """Size and age of an object, or None when there is none."""
+        """Size and modification time of an object, or None if there is none."""
         found = self._store.head(path)
         return None if found is None else ObjectMeta(*found)
 
@@ -109,15 +109,15 @@ class Store:
                 yield ObjectMeta(*meta)
 
     def children(self, folder: str, after: str = "", until: str = "\x7f") -> _Names:
-        """Names directly in a folder, files and folders, with after < name < until, sorted.
+        """Names of files and folders directly in a folder, with after < name < until, sorted.
 
-        Costs as much as there are names in that range, where the store has no folders.
+        Where the store has no folders, the cost grows with the number of names in that range.
         """
         folder = folder.strip("/")
         if self._store.has_folders:
             return sorted(name for name in self._store.names(folder) if after < name < until)
         names: dict[str, None] = {}
-        # a later start would pass by names that go on with less than a slash: `after.json`
+        # a later start would skip names that continue with less than a slash: `after.json`
         for meta in self.list(folder, f"{folder}/{after}" if after else None):
             name = meta.path[len(folder) + 1 :].split("/", 1)[0]
             if name >= until:
@@ -127,10 +127,10 @@ class Store:
         return list(names)
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Delete objects; one that is gone already is no failure."""
+        """Delete objects; a missing object is not an error."""
         for path in paths:
             self._store.delete(path)
 
     def remove_empty(self, folder: str) -> None:
-        """Remove a folder that deletions have emptied; most object stores have no folders."""
+        """Remove an empty folder; most object stores have no folders."""
         self._store.remove_empty(folder)

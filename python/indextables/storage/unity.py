@@ -1,9 +1,9 @@
-"""Temporary credentials of Unity Catalog, for a table at a path that the catalog governs.
+"""Temporary credentials from Unity Catalog, for a table at a path that the catalog governs.
 
     POST /oidc/v1/token                                           client id and secret ──> token
     POST /api/2.1/unity-catalog/temporary-path-credentials        token, path ──> credentials
 
-Nothing of this is logged, and no error shows what a server answered: both hold secrets.
+Requests are not logged and errors do not show responses, because both hold secrets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 PROVIDER = f"{__name__}.PathCredentials"
 _CREDENTIALS = "/api/2.1/unity-catalog/temporary-path-credentials"
 _TOKEN = "/oidc/v1/token"  # noqa: S105 (a path)
-# an answer's member, and what our stores call what is in it
+# members of a response, and the names of their contents in our stores
 _MEMBERS = {
     "aws_temp_credentials": {
         "access_key_id": "access_key_id",
@@ -46,7 +46,7 @@ _FIRST_PAUSE_SECONDS = 0.2
 
 
 class PathCredentials:
-    """Asks the catalog for credentials of one table; called again before they expire."""
+    """Requests credentials of one table from the catalog; called again before they expire."""
 
     def __init__(self, url: str, options: Mapping[str, str]) -> None:
         self._url = url
@@ -58,7 +58,7 @@ class PathCredentials:
             raise _failed(url, detail)
 
     def __call__(self) -> dict[str, Any]:
-        """Credentials to read and write, or to read where the catalog grants no more."""
+        """Credentials to read and write, or only to read if the catalog grants no more."""
         asked = _value(self._options, keys.DATABRICKS_OPERATION)
         if asked is not None:
             return self._fetch(asked.upper())
@@ -130,7 +130,7 @@ _tokens: dict[tuple[str, str, Secret], _Token] = {}
 def _post(
     url: str, address: str, body: bytes, headers: Mapping[str, str], options: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Send a request, again while the server is busy or out of reach."""
+    """Send a request; retry while the server is busy or unreachable."""
     request = urllib.request.Request(address, body, dict(headers), method="POST")  # noqa: S310
     attempts = 1 + _value(options, keys.DATABRICKS_RETRIES)
     patience = _value(options, keys.READ_TIMEOUT_MS) / 1000
