@@ -9,13 +9,13 @@ from typing import Self
 
 from indextables import _native
 
-# a process that ends keeps what it fetched for the next one
+# on exit, write what was fetched to the disk cache for the next process
 atexit.register(_native.cache_sync)
 
 
 @dataclass(frozen=True)
 class CacheStats:
-    """What the caches did since the process started, or since the last reset."""
+    """Counters of the caches since the process started or since the last reset."""
 
     memory_hits: int = 0
     memory_misses: int = 0
@@ -39,7 +39,7 @@ class CacheStats:
 
 @dataclass(frozen=True)
 class DiskUsage:
-    """What a disk cache holds: bytes, pieces, and of how many splits."""
+    """The content of a disk cache: bytes, entries and splits."""
 
     folder: str
     max_bytes: int
@@ -54,23 +54,23 @@ def cache_stats(*, reset: bool = False) -> CacheStats:
 
 
 def sync_cache() -> None:
-    """Wait until everything that is to be kept on disk is there."""
+    """Wait until all pending entries are written to disk."""
     _native.cache_sync()
 
 
 def clear_memory() -> tuple[int, int]:
-    """Forget what is kept in memory: pieces and their bytes."""
+    """Clear the memory cache; return its entries and bytes."""
     return _native.clear_memory_cache()
 
 
 def disk_usage(options: Mapping[str, str | int]) -> DiskUsage | None:
-    """The disk cache that store options describe, None when it is off."""
+    """The disk cache that store options describe, or None if it is disabled."""
     found = _native.disk_cache_usage(_texts(options))
     return None if found is None else DiskUsage(*found)
 
 
 def clear_disk(options: Mapping[str, str | int]) -> tuple[int, int] | None:
-    """Delete the disk cache that store options describe: bytes and pieces; None when it is off."""
+    """Delete the disk cache of these store options; return bytes and entries, None if disabled."""
     return _native.clear_disk_cache(_texts(options))
 
 

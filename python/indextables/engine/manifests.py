@@ -14,16 +14,16 @@ from indextables import _native
 def decode_manifests(files: Sequence[tuple[str, bytes, int]], threads: int) -> list[pa.Table]:
     """The entries of manifests, one table per file.
 
-    Of each file: its name, for errors only, its bytes, and the number of entries it must have.
+    Each file is given by its name, for errors only, its bytes, and its number of entries.
     """
     return [_table(stream) for stream in _native.decode_manifests(list(files), threads)]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The actions of a version file: a byte for the kind of each, and where the other lines are.
+    """The actions of a version file: one byte for the kind of each, and the ranges of other lines.
 
-    `adds` and `removes` have one row for each action of that kind, None when there is none.
+    `adds` and `removes` have one row per action of that kind; None if there are none.
     """
 
     kinds: bytes
@@ -33,7 +33,7 @@ class Lines:
 
 
 def decode_lines(text: bytes, most: int) -> Lines:
-    """The actions of the text of a version file, at most one more than so many."""
+    """Decode the text of a version file, up to one action more than `most`."""
     found = _native.decode_lines(text, most)
     # one by one: a flood of short lines must not become a list of pairs
     others = map(found.other, range(found.num_others))

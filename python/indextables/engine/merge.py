@@ -1,4 +1,4 @@
-"""Merging several splits into one."""
+"""Merge several splits into one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MergeInput:
 
 @dataclass(frozen=True)
 class MergeOutcome:
-    """The merged split, and why which inputs were left out (path to reason)."""
+    """The merged split, and the inputs that were left out (path to reason)."""
 
     split: SplitInfo
     skipped: dict[str, str]
@@ -41,11 +41,11 @@ def merge_splits(
     options: Mapping[str, Any] | None = None,
     source: _native.Source | None = None,
 ) -> MergeOutcome:
-    """Merge splits of a store into a new one of it, in the order given.
+    """Merge splits of a store into a new split, in the given order.
 
-    `schema` and `fields` are the table's: splits that are indexed differently (by another writer,
-    layout or older schema) are written again with them. `options` are those of the writer. Of
-    companions only the rows of whole runs may be left out; `source` is where their rows are.
+    `schema` and `fields` are those of the table: splits that are indexed differently (by another
+    writer, layout or older schema) are rewritten. `options` are those of the writer. Companions can
+    only leave out the rows of whole runs; `source` is where their rows are.
     """
     given = [(each.path, each.footer, each.deleted) for each in inputs]
     merged, skipped = _native.merge(

@@ -11,7 +11,7 @@ from indextables import _native
 
 @dataclass(frozen=True)
 class Measured:
-    """What one section took."""
+    """The calls and time of one section."""
 
     section: str
     category: str
@@ -27,12 +27,12 @@ def enable_profiler(*, on: bool) -> None:
 
 
 def profile_sections(*, reset: bool = False) -> list[Measured]:
-    """The sections that were entered; `reset` sets the clocks back to zero."""
+    """The sections that were entered; `reset` sets them to zero."""
     return [Measured(**value) for value in _native.profile_sections(reset)]
 
 
 def add_up(parts: Iterable[Iterable[Measured]]) -> list[Measured]:
-    """The sections of several processes together."""
+    """The sums of the sections of several processes."""
     by_name: dict[str, list[Measured]] = {}
     for part in parts:
         for measured in part:

@@ -22,9 +22,9 @@ def parse_query(
     default_fields: Sequence[str] = (),
     mode: str = "any",
 ) -> Query:
-    """The query of a search text, or an error that points at the position.
+    """Parse a search query; an error names the position.
 
-    `fields` are the columns that may be named: `name`, `type` (Spark's name of the type), `role`
+    `fields` are the columns a query may name: `name`, `type` (Spark's name of the type), `role`
     (string, text, json, ip) and, for text, `record`. Words without a field are looked up in
     `default_fields`, or in all fields the mode (any, text, exact) admits.
     """

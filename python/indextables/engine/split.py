@@ -1,4 +1,4 @@
-"""Reading one split."""
+"""Read one split."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What prewarming brought: bytes, and the wanted fields that the split does not have."""
+    """The result of prewarming: bytes, and the requested fields that the split does not have."""
 
     bytes: int
     missing: list[str]
@@ -25,9 +25,9 @@ class Loaded:
 class Split:
     """A split that is open for reading.
 
-    `footer` are the offsets the log knows (they save requests), `deleted` a portable roaring bitmap
-    of deleted rows, `schema` the columns of the table as Arrow: it gives literals their meaning and
-    decides types where the split itself does not say them (splits of other writers). `source` is
+    `footer` are the offsets from the log (they save requests), `deleted` is a portable roaring
+    bitmap of deleted rows, `schema` is the Arrow schema of the table: it types the literals, and
+    the columns of splits that do not record types themselves (those of other writers). `source` is
     where the rows of a companion are.
     """
 
@@ -46,12 +46,12 @@ class Split:
 
     @property
     def num_docs(self) -> int:
-        """Rows that are not deleted."""
+        """The number of rows that are not deleted."""
         return self._native.num_docs
 
     @property
     def num_deleted(self) -> int:
-        """Rows that are deleted."""
+        """The number of deleted rows."""
         return self._native.num_deleted
 
     def count(self, query: Query | Mapping[str, Any] | None = None) -> int:
@@ -78,7 +78,7 @@ class Split:
         schema: pa.Schema,
         **options: Any,
     ) -> pa.Table:
-        """Matching rows at once."""
+        """All matching rows in one table."""
         return pa.Table.from_batches(self.search(query, schema, **options), schema)
 
     def aggregate(
@@ -92,7 +92,7 @@ class Split:
         return pa.Table.from_batches((pa.record_batch(batch) for batch in stream), schema)
 
     def statistics(self, queries: Sequence[Query]) -> dict[str, Any]:
-        """What scores need to know of the live rows, for the words of some queries.
+        """The statistics of live rows that scores need, for the words of some queries.
 
         `rows`; `tokens` by column; `terms`, rows that have a word, by column and word.
         """
@@ -101,7 +101,7 @@ class Split:
     def explain(
         self, query: Query, row: int, statistics: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Where the score of a row comes from: the parts of the query with their points."""
+        """Explain the score of a row: the parts of the query with their scores."""
         return self._native.explain(query, row, statistics)
 
     def describe(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Split:
     def prewarm(self, parts: Sequence[str], fields: Sequence[str] = ()) -> Loaded:
         """Load parts of the split (`TERM`, `POSTINGS`, ...) into the caches; no field means all.
 
-        What this object loaded once is not loaded again.
+        Parts that this object has loaded are not loaded again.
         """
         key = (tuple(parts), tuple(fields))
         if key not in self._loaded:
@@ -124,7 +124,7 @@ class Split:
 
     @staticmethod
     def verify(store: _native.Store, path: str) -> list[tuple[str, str]]:
-        """What is wrong with the bytes of a split, as files and problems; empty when nothing is."""
+        """Verify the bytes of a split; return damaged files with their problems."""
         return _native.Split.verify(store, path)
 
 

@@ -1,4 +1,4 @@
-"""Where the engine reads and writes files."""
+"""The object store through which the engine reads and writes files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Cancel", "Traffic", "open_store", "traffic"]
 
 @dataclass(frozen=True)
 class Traffic:
-    """What was asked of stores, and the bytes that were read."""
+    """Requests to stores, and the bytes that were read."""
 
     requests: int
     bytes: int

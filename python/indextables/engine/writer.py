@@ -1,4 +1,4 @@
-"""Writing one split from record batches."""
+"""Write one split from record batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ColumnStats:
-    """Bounds of a column, typed as values in JSON are; None where there are none."""
+    """Bounds of a column as JSON values; None if unknown."""
 
     min: Any
     max: Any
@@ -26,7 +26,7 @@ class ColumnStats:
 
 @dataclass(frozen=True)
 class SplitInfo:
-    """What the log needs to know of a finished split."""
+    """The facts of a complete split for the log."""
 
     size: int
     footer_start: int
@@ -35,7 +35,7 @@ class SplitInfo:
     uncompressed_size: int
     doc_mapping: list[dict[str, Any]]
     columns: dict[str, ColumnStats]
-    # of a companion: the rows of the source it indexes
+    # for a companion: the rows of the source that it indexes
     runs: list[Run] = dataclass_field(default_factory=list)
 
     @classmethod
@@ -51,8 +51,8 @@ class SplitInfo:
 class SplitWriter:
     """Record batches in, one split out.
 
-    `fields` holds the choices per column and `options` those for the whole split, as the engine
-    takes them (docs/spec/SPLIT.md); what is not said follows the column's type and the layout.
+    `fields` holds the settings per column and `options` those of the whole split, in the engine's
+    form (docs/spec/SPLIT.md); defaults follow from the column's type and the layout.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class SplitWriter:
 
     @property
     def memory_bytes(self) -> int:
-        """Memory held by rows that are not in the file yet."""
+        """Memory used by rows that are not yet in the file."""
         return self._native.memory_bytes
 
     @property
     def estimated_bytes(self) -> int:
-        """About how large the split would be if it were finished now."""
+        """The estimated size of the split if it were finished now."""
         return self._native.estimated_bytes
 
     def accepts(self, batch: pa.RecordBatch) -> bool:
@@ -89,13 +89,13 @@ class SplitWriter:
     def finish(
         self, store: _native.Store, path: str, runs: Sequence[Run] | None = None
     ) -> SplitInfo:
-        """Put the split into the store; the writer is empty afterwards.
+        """Write the split to the store; the writer is empty afterwards.
 
-        `runs` are the rows of the source that were written to a companion.
+        `runs` are the source rows that were written to a companion.
         """
         given = None if runs is None else [run.to_json() for run in runs]
         return SplitInfo.of(self._native.finish(store, path, given))
 
     def abort(self) -> None:
-        """Forget every row and remove the temporary files."""
+        """Drop all rows and remove the temporary files."""
         self._native.abort()

@@ -1,4 +1,4 @@
-"""Aggregations and sort orders, as values: what a query asks for beyond its predicates."""
+"""Aggregations and sort orders as values: what a query requests besides its predicates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Aggregation:
-    """Functions over groups of rows; over all rows when there are no group keys."""
+    """Functions over groups of rows; over all rows if there are no group keys."""
 
     group_by: tuple[Expr, ...] = ()
     functions: tuple[Function, ...] = ()
@@ -28,7 +28,7 @@ class Aggregation:
 
 @dataclass(frozen=True)
 class SortKey:
-    """One key of an order."""
+    """One sort key."""
 
     expr: Expr
     ascending: bool = True
@@ -36,7 +36,7 @@ class SortKey:
 
 
 def parse_aggregation(value: Mapping[str, Any]) -> Aggregation:
-    """The aggregation the hooks wrote as `{"group_by": [..], "functions": [..]}`."""
+    """Parse the aggregation that the hooks send as `{"group_by": [..], "functions": [..]}`."""
     return Aggregation(
         tuple(parse_expression(key) for key in value.get("group_by", ())),
         tuple(_function(function) for function in value.get("functions", ())),
@@ -49,7 +49,7 @@ def _function(value: Mapping[str, Any]) -> Function:
 
 
 def parse_order(values: Sequence[Mapping[str, Any]]) -> tuple[SortKey, ...]:
-    """The order the hooks wrote as a list of `{"expr", "asc", "nulls_first"}`."""
+    """Parse the sort order that the hooks send as a list of `{"expr", "asc", "nulls_first"}`."""
     return tuple(
         SortKey(parse_expression(value["expr"]), bool(value["asc"]), bool(value["nulls_first"]))
         for value in values

@@ -1,7 +1,7 @@
-"""From comparisons of expressions to tests of one column, by the types of a schema.
+"""Bind comparisons of expressions to a schema, as predicates on single columns.
 
-A bound tree holds only `And`, `Or`, `Not`, `Constant`, the leaf tests, `Search` and `Opaque`. It
-means the same as the tree it came from, row by row, in SQL's three-valued logic.
+A bound tree holds only `And`, `Or`, `Not`, `Constant`, the bound forms, `Search` and `Opaque`. For
+every row it gives the same truth as the original tree, in SQL's three-valued logic.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ _FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def bind(predicate: Predicate, schema: Struct, time_zone: str = "") -> Predicate:
-    """The same predicate as tests of columns of this schema.
+    """The same predicate over the columns of this schema.
 
-    `time_zone` is the session's; where it is not UTC, tests that depend on it are only narrowed.
+    `time_zone` is the session's; unless it is UTC, predicates that depend on it are only narrowed.
     """
     return _bind(predicate, Scope(schema, utc=time_zone in UTC_NAMES))
 
@@ -89,12 +89,12 @@ def _bind(predicate: Predicate, scope: Scope) -> Predicate:  # noqa: PLR0911 (on
 
 
 def conjunction(*args: Predicate) -> Predicate:
-    """AND, with the obvious simplified."""
+    """AND, simplified."""
     return _joined(And, args, neutral=TRUE, absorbing=FALSE)
 
 
 def disjunction(*args: Predicate) -> Predicate:
-    """OR, with the obvious simplified."""
+    """OR, simplified."""
     return _joined(Or, args, neutral=FALSE, absorbing=TRUE)
 
 
@@ -111,7 +111,7 @@ def _joined(
 
 
 def negation(arg: Predicate) -> Predicate:
-    """NOT, with the obvious simplified."""
+    """NOT, simplified."""
     if isinstance(arg, Not):
         return arg.arg
     if isinstance(arg, Constant):
@@ -121,7 +121,7 @@ def negation(arg: Predicate) -> Predicate:
 
 @dataclass(frozen=True)
 class Scope:
-    """What names and casts mean here."""
+    """The context that resolves names and casts."""
 
     schema: Struct
     utc: bool = False
@@ -182,7 +182,7 @@ def _compare(node: Compare, scope: Scope) -> Predicate:
 
 
 def _length(op: str, call: Call, literal: Literal, scope: Scope) -> Predicate:
-    """A text's length as a LIKE pattern: Spark makes such tests out of LIKE patterns itself."""
+    """A comparison of a string's length as a LIKE pattern; Spark itself turns LIKE into these."""
     subject = column_under_casts(call.args[0], scope.schema)
     number = literal.value
     if subject is None or subject[2] or not is_plain_string(subject[1]):
@@ -206,7 +206,7 @@ def _length(op: str, call: Call, literal: Literal, scope: Scope) -> Predicate:
 
 
 def _total(kind: DataType, chain: tuple[DataType, ...]) -> bool:
-    """Whether the casts give a value for every value (so that null means null)."""
+    """Whether the casts never turn a value into null."""
     if not chain:
         return True
     domain = domain_of(kind)
@@ -220,7 +220,7 @@ def _total(kind: DataType, chain: tuple[DataType, ...]) -> bool:
 def _test(  # noqa: PLR0911 (one per family of types)
     op: str, subject: Subject, literal: Literal, scope: Scope
 ) -> Predicate | None:
-    """`cast(column) op literal` for a literal that is not null; None when not expressible."""
+    """`cast(column) op literal` for a literal that is not null; None if not expressible."""
     path, kind, chain = subject
     if crosses_zone(kind, chain) and not scope.utc:
         return _near(op, path, kind, chain, literal)

@@ -1,6 +1,6 @@
-"""Days and microseconds as Spark writes them, for every year Spark knows.
+"""Dates and timestamps as Spark writes them, for every year that Spark supports.
 
-Python's own dates end with the year 9999 and know no year 0.
+Python's own dates end with the year 9999 and have no year 0.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _TIME = re.compile(
 
 
 def year_of(days: int) -> int:
-    """The year a day is in."""
+    """The year of a day."""
     return _civil(days)[0]
 
 
 def render_date(days: int) -> str:
-    """A day as `2024-01-31`; years beyond four digits carry a sign."""
+    """A day as `2024-01-31`; years beyond four digits have a sign."""
     year, month, day = _civil(days)
     if year > _LAST_PLAIN_YEAR:
         return f"+{year}-{month:02d}-{day:02d}"
@@ -34,7 +34,7 @@ def render_date(days: int) -> str:
 
 
 def parse_date(text: str) -> int:
-    """The day number of a text, which may also carry a time that is left out."""
+    """Parse a date into its day number; a time after it is ignored."""
     found = _DATE.match(text)
     if found is None:
         raise ValueError(text)
@@ -42,7 +42,7 @@ def parse_date(text: str) -> int:
 
 
 def render_timestamp(micros: int) -> str:
-    """Microseconds as `2024-01-31 12:00:00`, with a fraction only where there is one."""
+    """Microseconds as `2024-01-31 12:00:00`, with a fraction only if it is not zero."""
     days, rest = divmod(micros, DAY_MICROS)
     seconds, fraction = divmod(rest, _SECOND_MICROS)
     clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
@@ -51,7 +51,7 @@ def render_timestamp(micros: int) -> str:
 
 
 def parse_timestamp(text: str) -> int:
-    """The microseconds of a text in any usual spelling; without a zone it is UTC."""
+    """Parse a timestamp in any common format into microseconds; without a zone it is UTC."""
     date = _DATE.match(text)
     if date is None:
         raise ValueError(text)

@@ -1,8 +1,8 @@
-"""Comparisons through casts, solved for the bare column.
+"""Comparisons through casts, solved for the column itself.
 
-Columns whose values are whole numbers inside (integers, decimals, dates, times, intervals) form an
-ordered domain; a cast that keeps the order maps an interval of results back to an interval of the
-domain, found exactly. So `CAST(long_column AS DOUBLE) > 1e18` becomes a plain bound on the column.
+Columns stored as whole numbers (integers, decimals, dates, timestamps, intervals) form an ordered
+domain; a cast that preserves the order maps an interval of results back to an exact interval of the
+domain. So `CAST(long_column AS DOUBLE) > 1e18` becomes a plain bound on the column.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _FLOAT_SOURCE_BITS = 32
 _TIMES = names_of(Family.TIME)
-# not a type of Spark: what EXTRACT(YEAR ..) leads to, as if it were a cast
+# not a type of Spark: the result of EXTRACT(YEAR ..), treated as a cast
 YEAR = Atomic("year")
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The whole numbers a column's values are made of; `scale` shifts them to decimals."""
+    """The whole numbers that represent a column's values; `scale` shifts them to decimals."""
 
     low: int
     high: int
@@ -38,7 +38,7 @@ class Domain:
     decimal: bool = False
 
     def value(self, number: int) -> Any:
-        """The column value of a number of the domain."""
+        """The column value of a number in the domain."""
         if not self.decimal:
             return number
         digits = tuple(int(d) for d in str(abs(number)))
@@ -46,7 +46,7 @@ class Domain:
 
 
 def domain_of(column_type: DataType) -> Domain | None:
-    """The domain of a type, if its values are whole numbers inside."""
+    """The domain of a type, if its values are stored as whole numbers."""
     if isinstance(column_type, Decimal):
         most = 10**column_type.precision - 1
         return Domain(-most, most, column_type.scale, decimal=True)
@@ -60,7 +60,7 @@ def solve(
 ) -> tuple[int, int] | None:
     """The interval of the domain on which `cast(x) op value` holds; empty when low > high.
 
-    None when a cast of the chain (innermost first) does not keep the order exactly.
+    None if a cast of the chain (innermost first) does not preserve the order exactly.
     """
     domain = domain_of(source)
     if domain is None:
@@ -103,7 +103,7 @@ def _keeps_number(source: DataType, target: DataType) -> bool:
 
 
 def _split_numeric(domain: Domain, value: Any, value_type: DataType) -> tuple[int, int] | None:
-    """Where the numbers not below and above `value` begin."""
+    """The first number that is not below `value`, and the first above it."""
     if not _is_number(value_type):
         return None
     exact = Fraction(value) * 10**domain.scale
@@ -137,7 +137,7 @@ def crosses_zone(source: DataType, chain: tuple[DataType, ...]) -> bool:
 
 
 def _as_in_utc(kinds: list[str]) -> Callable[[int], Any] | None:
-    """Casts between dates and times as they are where the zone is UTC."""
+    """Casts between dates and timestamps in UTC."""
     if len(kinds) != 2 or not set(kinds) <= {*_TIMES, YEAR.name}:  # noqa: PLR2004 (one cast)
         return None
     if kinds[1] == YEAR.name:
@@ -167,7 +167,7 @@ def _monotone(source: DataType, chain: tuple[DataType, ...]) -> Callable[[int], 
 
 
 def _first(domain: Domain, holds: Callable[[int], bool]) -> int:
-    """The least number for which a monotone condition holds; one past the end if for none."""
+    """The least number for which a monotone condition holds, or one past the end."""
     low, high = domain.low, domain.high + 1
     while low < high:
         middle = (low + high) // 2

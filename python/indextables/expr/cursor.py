@@ -1,4 +1,4 @@
-"""A position within the tokens of a text, and what can be taken from there."""
+"""A cursor over the tokens of a text."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ class Cursor:
 
     @property
     def shown(self) -> str:
-        """The next token as an error names it."""
+        """The next token as an error message shows it."""
         token = self.peek
         if token.kind is Kind.END:
             return "the end"
         return f"`{self.text[token.start : token.end]}`"
 
     def take(self) -> Token:
-        """The next token, stepping over it; the end is never stepped over."""
+        """Take the next token; the end is never taken."""
         token = self.peek
         if token.kind is not Kind.END:
             self.at += 1
         return token
 
     def takes(self, *words: str) -> bool:
-        """Step over these words or symbols if they follow."""
+        """Take these words or symbols if they follow."""
         found = self.matches(tuple((word,) for word in words))
         self.at += len(words) if found else 0
         return found
 
     def need(self, wanted: str, *, found: bool) -> None:
-        """Fail at this place unless what is wanted was found."""
+        """Raise a syntax error at this position unless `found`."""
         if not found:
             raise self.error(f"expected {wanted}, found {self.shown}")
 
     def take_kind(self, kind: Kind, wanted: str) -> Token:
-        """The next token, which must be of this kind."""
+        """Take the next token, which must be of this kind."""
         self.need(wanted, found=self.peek.kind is kind)
         return self.take()
 
     def take_symbol(self, symbol: str) -> None:
-        """Step over a symbol that must be there."""
+        """Take a required symbol."""
         self.need(f"`{symbol}`", found=self.takes(symbol))
 
     def matches(self, words: Places) -> bool:
@@ -77,5 +77,5 @@ class Cursor:
         return any(self.matches(stop) for stop in self.stops)
 
     def error(self, problem: str) -> Exception:
-        """The syntax error of this place."""
+        """The syntax error at this position."""
         return syntax_error(problem, self.text, self.peek.start, self.usage)

@@ -1,7 +1,7 @@
 """Predicates over Arrow columns, whole columns at a time, in SQL's three-valued logic.
 
-Used where all values are at hand: partition values of splits. The result has null where the
-predicate is unknown.
+Used where all values are known: partition values of splits. The result is null where the predicate
+is unknown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Values = Mapping[Path, pa.Array]
 
 
 def evaluate(predicate: Predicate, values: Values, rows: int) -> pa.Array | None:
-    """Truth per row of a bound predicate; None when some part of it cannot be evaluated here."""
+    """Truth per row of a bound predicate; None if some part of it cannot be evaluated here."""
     if isinstance(predicate, And | Or):
         parts = [evaluate(arg, values, rows) for arg in predicate.args]
         if any(part is None for part in parts):
@@ -52,12 +52,12 @@ def evaluate(predicate: Predicate, values: Values, rows: int) -> pa.Array | None
 
 
 def constant(value: bool | None, rows: int) -> pa.Array:  # noqa: FBT001
-    """The same truth in every row."""
+    """The same truth for every row."""
     return pa.repeat(pa.scalar(value, pa.bool_()), rows)
 
 
 def evaluate_leaf(leaf: Predicate, values: Values) -> pa.Array | None:
-    """Truth per row of one test; None when its column is not at hand or only Spark can tell."""
+    """Truth per row of one predicate; None if its column is unknown or only Spark can tell."""
     if not isinstance(leaf, Range | OneOf | TextMatch | Missing):
         return None
     column = values.get(leaf.path)

@@ -18,7 +18,7 @@ def parse_literal(text: str, kind: DataType) -> Any:
 
 
 def render_literal(value: Any, kind: DataType) -> str | None:  # noqa: PLR0911 (one per kind)
-    """Write a value as the log keeps partition values; None for null."""
+    """Write a value as the log stores partition values; None for null."""
     if value is None:
         return None
     name = kind_of(kind)

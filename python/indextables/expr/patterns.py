@@ -1,4 +1,4 @@
-"""LIKE patterns, taken apart as Spark does."""
+"""LIKE patterns, split as Spark does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ONE = "_"
 def simplify_like(pattern: str, escape: str) -> tuple[str, str] | None:
     """A LIKE pattern as (kind, text): equals, prefix, suffix, contains, or like with backslashes.
 
-    None when Spark itself refuses the pattern, so that it can say so.
+    None if Spark rejects the pattern, so that Spark reports the error.
     """
     parts = _parts(pattern, escape)
     if parts is None:
@@ -40,7 +40,7 @@ def _parts(pattern: str, escape: str) -> list[tuple[str, bool]] | None:
 
 
 def _collapse_ends(parts: list[tuple[str, bool]], wild: list[int]) -> str | None:
-    """The simple kind of a pattern whose `%` stand only at its ends."""
+    """The simple kind of a pattern that has `%` only at its ends."""
     first = next((i for i, (_, special) in enumerate(parts) if not special), len(parts))
     last = next((i for i in reversed(range(len(parts))) if not parts[i][1]), -1)
     if any(first < index < last for index in wild):

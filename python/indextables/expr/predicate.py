@@ -1,7 +1,7 @@
-"""The predicate tree. `parse_predicate` reads what the hooks send; nothing here knows a schema yet.
+"""The predicate tree. `parse_predicate` reads what the hooks send, without a schema.
 
 Comparisons hold expressions (a column, a literal, a call such as a cast). `binding.bind` turns them
-into tests of one column against plain values, or into `Opaque` where only Spark can tell.
+into predicates on one column with plain values, or into `Opaque` if only Spark can evaluate them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Literal:
-    """A constant; `value` is in the form `values.decode` gives."""
+    """A constant; `value` has the form that `values.decode` returns."""
 
     value: Any
     type: DataType
@@ -37,7 +37,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Call:
-    """Any other expression; casts carry the type they lead to, EXTRACT the field in its name."""
+    """Any other expression; casts have their target type, EXTRACT has the field in its name."""
 
     name: str
     args: tuple[Expr, ...]
@@ -70,7 +70,7 @@ class Not:
 
 @dataclass(frozen=True)
 class Constant:
-    """True, false or (None) unknown, whatever the row."""
+    """True, false or (None) unknown for every row."""
 
     value: bool | None
 
@@ -94,14 +94,14 @@ class In:
 
 @dataclass(frozen=True)
 class IsNull:
-    """There is no value; two-valued."""
+    """Is null; never unknown."""
 
     arg: Expr
 
 
 @dataclass(frozen=True)
 class TextTest:
-    """A text against a pattern; `kind` is prefix, suffix, contains, like or regex."""
+    """A string against a pattern; `kind` is prefix, suffix, contains, like or regex."""
 
     kind: str
     value: Expr
@@ -121,7 +121,7 @@ class ArrayContains:
 class Search:
     """A query in the search language; `mode` is any, text or exact; no path means all fields.
 
-    It is true or false, never unknown: a row without a value simply holds none of the words.
+    It is true or false, never unknown: a row without a value has none of the words.
     """
 
     mode: str
@@ -131,7 +131,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Opaque:
-    """Something only Spark can evaluate; `searches` are the search predicates caught inside."""
+    """A predicate that only Spark can evaluate; `searches` are the search predicates inside it."""
 
     name: str
     columns: frozenset[Path] = frozenset()
@@ -168,7 +168,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class TextMatch:
-    """Bound form: a text column against a constant pattern of `TextTest`'s kinds."""
+    """Bound form: a string column against a constant pattern of a kind of `TextTest`."""
 
     path: Path
     type: DataType
@@ -178,7 +178,7 @@ class TextMatch:
 
 @dataclass(frozen=True)
 class Missing:
-    """Bound form: the column has no value here."""
+    """Bound form: the column is null."""
 
     path: Path
     type: DataType

@@ -1,4 +1,4 @@
-"""Words, strings and symbols of a command, with their places in the text."""
+"""Words, strings and symbols of a command, with their positions in the text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of the text; `value` has quotes and escapes taken away."""
+    """A token; `value` is without quotes and escapes."""
 
     kind: Kind
     value: str
@@ -59,7 +59,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def leading_words(text: str, count: int) -> list[str]:
-    """The first words in upper case; never fails, so that any statement can be looked at."""
+    """The first words in upper case; never fails, so that it takes any statement."""
     words: list[str] = []
     at = _skip(text, 0)
     while len(words) < count and (found := _WORD.match(text, at)):
@@ -99,7 +99,7 @@ def _unescape(literal: str) -> str:
 
 
 def syntax_error(problem: str, text: str, at: int, usage: str = "") -> Exception:
-    """The error of a command that does not parse, pointing at its place."""
+    """The error of a command that does not parse, with its position."""
     line = text.count("\n", 0, at) + 1
     column = at - (text.rfind("\n", 0, at) + 1) + 1
     tail = f"; usage: {usage}" if usage else ""

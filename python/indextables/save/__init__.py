@@ -1,1 +1,1 @@
-"""Saving to a table: create, alter, append, overwrite."""
+"""Save to a table: create, alter, append, overwrite."""

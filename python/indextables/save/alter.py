@@ -1,4 +1,4 @@
-"""Changing a table's properties and columns: all of the changes of a statement or none."""
+"""Change the properties and columns of a table: all changes of a statement or none."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Altered:
-    """The version that has the changes, and what else makes them complete.
+    """The version with the changes, and what completes them.
 
     `fills` are the assignments of an UPDATE of all rows; `then` are changes to make after it.
     """
@@ -40,7 +40,7 @@ class Altered:
 
 
 class _MovedError(Exception):
-    """Somebody else changed the table between an update and the changes that rely on it."""
+    """Another writer changed the table between an update and the changes that rely on it."""
 
 
 def alter_table(log: Log, read: Snapshot, changes: Sequence[Mapping[str, Any]]) -> Altered:
@@ -52,9 +52,9 @@ def alter_table(log: Log, read: Snapshot, changes: Sequence[Mapping[str, Any]]) 
 
 
 def finish_alter_table(log: Log, changes: Sequence[Mapping[str, Any]], after: int) -> int | None:
-    """Commit changes that rely on an update of all rows, the one commit since a version.
+    """Commit changes that rely on an update of all rows, the only commit since a version.
 
-    None when others committed too: then the update has to be made again.
+    None if others committed too: then the update must be repeated.
     """
     read = log.snapshot()
     try:
@@ -100,7 +100,7 @@ def _changed(newest: Snapshot, changes: Sequence[Mapping[str, Any]]) -> Metadata
 
 
 def _check_droppable(table: Snapshot, gone: Sequence[str]) -> None:
-    """Refuse to drop columns that the table is built on."""
+    """Refuse to drop columns of the partitioning or the key."""
     for name in gone:
         if name in table.partition_columns:
             raise error("UNSUPPORTED_CHANGE", change=f"DROP or RENAME partition column `{name}`")
@@ -110,16 +110,16 @@ def _check_droppable(table: Snapshot, gone: Sequence[str]) -> None:
 
 
 def undo_alter_table(log: Log, version: int) -> None:
-    """Put back the metadata from before a version, unless it was changed again since."""
+    """Restore the metadata from before a version, unless it has changed since."""
     altered, before = log.snapshot(version).metadata, log.snapshot(version - 1).metadata
 
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
         old = _types(before.schema)
         widened = any(old.get(name, kind) != kind for name, kind in _types(altered.schema).items())
-        # rows that were written since may need the wider type
+        # rows written since may need the wider type
         if _said(newest.metadata) != _said(altered) or (widened and newest.version > version):
             return ()
-        # rows that were written since may have values of columns that come and go here
+        # rows written since may have values in the columns that this would drop
         written = _added(altered.schema, before.schema) if newest.version > version else []
         configuration = {**newest.metadata.configuration, **before.configuration}
         for key in user_properties(configuration).keys() - before.configuration.keys():
@@ -134,7 +134,7 @@ def _types(schema: Struct) -> dict[str, str]:
 
 
 def _said(metadata: Metadata) -> tuple[str, dict[str, str]]:
-    """What statements said of a table, without what describes its splits."""
+    """The configuration that users set, without what describes the splits."""
     return metadata.schema_string, user_properties(metadata.configuration)
 
 

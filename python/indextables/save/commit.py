@@ -1,4 +1,4 @@
-"""What a save does to a table: decided before rows are written, committed after."""
+"""Save to a table: planned before rows are written, committed afterwards."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavePlan:
-    """`action` is none, append, overwrite, dynamic or replace; the rest is true after it."""
+    """`action` is none, append, overwrite, dynamic or replace; the rest is the table after it."""
 
     action: str
     schema: Struct
@@ -123,13 +123,13 @@ def _partition_columns(given: Iterable[str], schema: Struct) -> tuple[str, ...]:
 
 
 def nullable(schema: Struct) -> Struct:
-    """A schema whose columns may all be null, as Spark's own formats store data."""
+    """A schema whose columns are all nullable, as Spark's own formats store data."""
     return Struct(tuple(replace(field, nullable=True) for field in schema.fields))
 
 
 @dataclass(frozen=True)
 class Save:
-    """A save whose rows are written and wait for their commit."""
+    """A save whose rows are written but not committed."""
 
     overwrite: str
     schema: Struct
@@ -140,20 +140,20 @@ class Save:
     configuration: Mapping[str, str]
     condition: Condition | None = None
     txn: Txn | None = None
-    # how the splits were written: of a table with a primary key
+    # how the splits were written, for a table with a primary key
     keyed: WriteSpec | None = None
-    # id of the commit, for callers that may retry it
+    # the id of the commit, for callers that may retry it
     attempt: Attempt | None = None
-    # refuse a table that another writer has made meanwhile
+    # fail if another writer created the table meanwhile
     only_new: bool = False
 
 
 def commit_save(log: Log, save: Save, table: Snapshot | None) -> Committed:
-    """Make a save visible: one version, or two when the table has to be made first."""
+    """Commit a save: one version, or two if the table must be created first."""
     with discarded_if_refused(log.store, save.splits):
         done = _commit(log, save, table)
     if done.skipped:
-        # a batch that was committed before wrote its rows again for nothing
+        # this batch was committed before: drop the rows that were written again
         discard_splits(log.store, save.splits)
     elif save.keyed is not None:
         discard_staged(log.store, save.splits)
@@ -185,7 +185,7 @@ def _commit(log: Log, save: Save, table: Snapshot | None) -> Committed:
 
 
 def _create(log: Log, save: Save, features: frozenset[str]) -> Snapshot:
-    """Make the table, or take the one that another writer of the same rows made meanwhile."""
+    """Create the table, or use the one that another writer of the same rows created meanwhile."""
     configuration = new_configuration(save.fields, save.settings, save.configuration)
     try:
         return log.create(save.schema, save.partition_columns, configuration, features).snapshot
@@ -203,7 +203,7 @@ def _create(log: Log, save: Save, features: frozenset[str]) -> Snapshot:
 
 
 def _gone(log: Log, newest: Snapshot, save: Save) -> Sequence[Action]:
-    """What a save takes out of the table as it is when it commits."""
+    """The splits that a save removes from the latest snapshot."""
     condition = save.condition
     if save.overwrite == "none":
         return ()
@@ -226,7 +226,7 @@ def _operation(save: Save) -> Operation:
 def _commit_keyed(
     log: Log, save: Save, write: WriteSpec, table: Snapshot, common: Mapping[str, Any]
 ) -> Committed:
-    """Rows replace those of the same key; after an overwrite, those it leaves."""
+    """Rows replace those with the same key; after an overwrite, those that remain."""
     assert write.key is not None
     new = KeyRows(log, write, save.splits, write.key)
     condition = save.condition
@@ -241,7 +241,7 @@ def _commit_keyed(
         elif save.overwrite != "none":
             removes = _removes(newest, save)
         files = without_paths(newest.files(), {remove.path for remove in removes})
-        # without rows left, keys can be assigned to buckets again
+        # if no rows remain, keys can be assigned to new buckets
         known = newest.hash_indexes if files.num_rows or not removes else ()
         made = upsert(new, files, known, rows)
         noted.update(note_updates(log, made.updated, save.settings))
@@ -259,9 +259,9 @@ def _commit_keyed(
 
 
 def _new_metadata(newest: Snapshot, save: Save, planned: Snapshot) -> tuple[Metadata, ...]:
-    """The table's metadata when the save changes it.
+    """The metadata of the table, if the save changes it.
 
-    What others have changed since the save was planned stays, unless both change the columns.
+    Changes that others made since the save was planned stay, unless both change the columns.
     """
     before = newest.metadata.configuration
     # rows of the old layout stay after anything but a full overwrite: then it is for this write
@@ -286,7 +286,7 @@ def _new_metadata(newest: Snapshot, save: Save, planned: Snapshot) -> tuple[Meta
 
 
 def _removes(table: Snapshot, save: Save) -> list[RemoveFile]:
-    """What an overwrite takes out of the table as it is when it commits."""
+    """What an overwrite removes from the latest snapshot."""
     files = table.files()
     if save.overwrite == "dynamic":
         files = _same_partitions(files, save)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Condition:
-    """Predicates that the partition values or the index answer exactly; others are refused."""
+    """Predicates that the partition values or the index answer exactly; others are rejected."""
 
     predicates: tuple[Predicate, ...]
     filters: FilterPlan
@@ -55,17 +55,17 @@ class Condition:
         return self.filters.partition_only
 
     def covered(self, table: Snapshot, files: pa.Table) -> pa.Array:
-        """The splits it holds for, by their partition values."""
+        """The splits for which it holds, by their partition values."""
         values = partition_arrays(files, table.schema, table.partition_columns)
         truth = evaluate(self.filters.pruning, values, files.num_rows)
         return pc.fill_null(truth, False)  # noqa: FBT003
 
     def rows(self, log: Log, table: Snapshot) -> dict[str, BitMap]:
-        """The positions of the rows it holds for."""
+        """The positions of the rows for which it holds."""
         return find_rows(self._scan(log, table))
 
     def check_rows(self, log: Log, table: Snapshot, splits: Sequence[WrittenSplit]) -> None:
-        """Refuse new rows that it does not hold for: the next overwrite would not find them."""
+        """Reject new rows for which it does not hold: the next overwrite would not find them."""
         files = from_adds(split.to_add() for split in splits)
         if self.whole_splits:
             covered = self.covered(table, files).to_pylist()

@@ -1,4 +1,4 @@
-"""Creating a table: version 0 with its schema, partitioning, key and properties."""
+"""Create a table: version 0 with its schema, partitioning, key and properties."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a statement says of a table it creates."""
+    """The definition of a table in a CREATE statement."""
 
     schema: Struct
     partition_columns: tuple[str, ...]
     settings: Settings
-    # the table properties to remember
+    # the table properties to store
     properties: Mapping[str, str] = field(default_factory=dict)
-    # the configuration of the table that it shall be like
+    # the configuration of the table that LIKE names
     like: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -49,12 +49,12 @@ def new_configuration(
 
 
 def user_properties(configuration: Mapping[str, str]) -> dict[str, str]:
-    """What users set of a table's configuration, without what describes its splits."""
+    """The part of a table's configuration that users set, without what describes its splits."""
     return {k: v for k, v in configuration.items() if not k.startswith(MAPPING_PREFIX)}
 
 
 def create_table(log: Log, definition: Definition) -> Snapshot:
-    """Create an empty table; TABLE_EXISTS when there is one."""
+    """Create an empty table; TABLE_EXISTS if there is one."""
     schema, columns = definition.schema, definition.partition_columns
     check_duplicates(schema)
     fields = plan_fields(schema, definition.settings, columns, definition.like)
@@ -67,27 +67,27 @@ def create_table(log: Log, definition: Definition) -> Snapshot:
 def features_of_table(
     schema: Struct, columns: Sequence[str], configuration: Mapping[str, str]
 ) -> frozenset[str]:
-    """What others must understand to change a table with this configuration."""
+    """The features that writers need for a table with this configuration."""
     keyed = plan_key(schema, columns, resolve(table=configuration)) is not None
     wanted = {PRIMARY_KEY: keyed, CHECK_CONSTRAINTS: bool(checks_of(configuration))}
     return frozenset(feature for feature, needed in wanted.items() if needed)
 
 
 def adopt_table(log: Log, definition: Definition) -> Snapshot:
-    """Create an empty table, or take the one that is there when it is the same."""
+    """Create an empty table, or use the existing one if it is the same."""
     try:
         found = log.snapshot()
     except TableNotFoundError:
         try:
             return create_table(log, definition)
         except TableExistsError:
-            found = log.snapshot()  # another writer created it in between
+            found = log.snapshot()  # another writer created it meanwhile
     _check_same(found, definition)
     return found
 
 
 def _check_same(found: Snapshot, definition: Definition) -> None:
-    """A statement without columns takes the table as it is; what it does say must be true."""
+    """A statement without columns takes the table as it is; whatever it declares must match."""
     if definition.schema.fields:
         problems = differences(definition.schema, found.schema)
         given, existing = definition.partition_columns, found.partition_columns

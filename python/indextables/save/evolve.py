@@ -1,4 +1,4 @@
-"""A table that takes on columns and wider types of the data written to it."""
+"""Schema evolution: add columns and widen types to those of the data written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def evolved_schema(table: Snapshot, data: Struct, settings: Settings) -> Struct:
-    """The table's schema after data with this one; an error says what does not fit."""
+    """The schema of the table after writing data with this one; an error if it does not fit."""
     schema = fit_schema(data, table.schema, merge=True)
     check_not_dropped(schema.names, table.schema.names, table.metadata.configuration)
     key = settings.get(rows.PRIMARY_KEY)
@@ -29,7 +29,7 @@ def evolved_schema(table: Snapshot, data: Struct, settings: Settings) -> Struct:
 
 
 def evolve_table(log: Log, table: Snapshot, data: Struct, settings: Settings) -> Snapshot:
-    """The table after it took on what the data has more, as one commit if that is anything."""
+    """Evolve the table to the schema of the data, in one commit if anything changes."""
     if evolved_schema(table, data, settings) == table.schema:
         return table
 

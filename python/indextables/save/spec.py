@@ -1,4 +1,4 @@
-"""What the tasks of a write need to know of the table, put together once for all doors."""
+"""What the tasks of a write need to know of the table, for all entry points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing rows: batches to splits in a task, splits to one commit on the driver."""
+"""Write rows: batches to splits in a task, splits to one commit on the driver."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from indextables.storage import Store
 
 
-# the partition values and the bucket of rows
+# the partition values and bucket of rows
 Place: TypeAlias = tuple[dict[str, str], int | None]
 
 _log = logging.getLogger("indextables.write")
@@ -49,25 +49,25 @@ _ALL_CHARACTERS = 1 << 31
 
 
 def features_of(settings: Settings) -> frozenset[str]:
-    """What readers of the splits that these settings make must know."""
+    """The features that readers of splits with these settings need."""
     return frozenset({LEAN_SPLITS} if settings.get(indexing.LAYOUT) == "lean" else ())
 
 
 @dataclass(frozen=True)
 class WriteSpec:
-    """All a task needs to turn batches into splits; travels to the executors."""
+    """All that a task needs to turn batches into splits; sent to the executors."""
 
     url: str
-    # holds keys of the store: not to be printed
+    # holds credentials of the store: never print it
     store_options: str = field(repr=False)
     schema_json: str
     partition_columns: tuple[str, ...]
     fields: tuple[Mapping[str, Any], ...]
     settings: Settings
-    # of a table with a primary key: the key, and where its keys are known to be
+    # for a table with a primary key: the key, and its hash indexes
     key: KeySpec | None = None
     indexes: tuple[IndexFile, ...] = ()
-    # rows that fill a split, as far as the table's rows tell
+    # rows that fill a split, estimated from the rows of the table
     split_rows: int | None = None
 
     @cached_property
@@ -95,7 +95,7 @@ class WriteSpec:
 
 @dataclass(frozen=True)
 class WrittenSplit:
-    """A finished split, as a task reports it."""
+    """A complete split, as a task reports it."""
 
     path: str
     partition_values: dict[str, str]
@@ -108,17 +108,17 @@ class WrittenSplit:
     max_values: dict[str, str]
     doc_mapping: str
     modified_ms: int
-    # rows that are new states of old ones, as a bitmap in base64
+    # rows that are new versions of old ones, as a base64 bitmap
     updated: str | None = None
-    # with a primary key: the bucket (below 0: that of an assigner, to be chosen), the file of the
-    # hashes of its rows, in their order, and the task that wrote it
+    # with a primary key: the bucket (below 0: of an assigner, chosen at the commit), the file with
+    # the hashes of its rows in order, and the task that wrote it
     bucket: int | None = None
     hashes: str | None = None
     task: int = 0
 
     @property
     def partition(self) -> tuple[tuple[str, str], ...]:
-        """The partition values in an order that tells partitions apart."""
+        """The partition values in a canonical order."""
         return tuple(sorted(self.partition_values.items()))
 
     def to_json(self) -> dict[str, Any]:
@@ -148,9 +148,9 @@ class WrittenSplit:
 def sorted_by_partition(
     spec: WriteSpec, batches: Iterable[pa.RecordBatch]
 ) -> Iterable[pa.RecordBatch]:
-    """The rows of a task in the order of its partitions, for callers that cannot ask Spark for it.
+    """The rows of a task sorted by partition, for callers without Spark.
 
-    They are held in memory for that; without partitions they just pass.
+    They are held in memory; without partitions they pass through.
     """
     if not spec.partition_columns:
         return batches
@@ -161,7 +161,7 @@ def sorted_by_partition(
 
 
 def write_batches(spec: WriteSpec, batches: Iterable[pa.RecordBatch]) -> list[WrittenSplit]:
-    """Write the rows of a task. With partitions, rows of one partition come one after another."""
+    """Write the rows of a task, which are grouped by partition."""
     with open_sink(spec) as sink:
         for batch in batches:
             sink.add_rows(batch)
@@ -169,7 +169,7 @@ def write_batches(spec: WriteSpec, batches: Iterable[pa.RecordBatch]) -> list[Wr
 
 
 def discard_splits(store: Store, splits: Sequence[WrittenSplit]) -> None:
-    """Delete what a write that failed has written; PURGE finds what stays."""
+    """Delete the splits of a failed write; PURGE finds what remains."""
     paths = [path for s in splits for path in (s.path, s.hashes) if path is not None]
     try:
         store.delete(paths)
@@ -179,7 +179,7 @@ def discard_splits(store: Store, splits: Sequence[WrittenSplit]) -> None:
 
 
 def discard_staged(store: Store, splits: Iterable[WrittenSplit]) -> None:
-    """Delete the files of hashes that tasks left for the commit; PURGE finds what stays."""
+    """Delete the hash files that tasks wrote for the commit; PURGE finds what remains."""
     staged = [split.hashes for split in splits if split.hashes is not None]
     forget_hashes(store, staged)
     try:
@@ -190,10 +190,10 @@ def discard_staged(store: Store, splits: Iterable[WrittenSplit]) -> None:
 
 @contextmanager
 def discarded_if_refused(store: Store, splits: Sequence[WrittenSplit]) -> Iterator[None]:
-    """Delete the splits of a commit that was refused: no version can name them, now or later.
+    """Delete the splits of a rejected commit: no version can reference them, now or later.
 
-    After any other failure they stay, for PURGE: a version that was sent may still arrive, and a
-    store that says no may have been asked twice.
+    After any other failure they stay for PURGE: a version that was sent may still arrive, and a
+    request that failed may have been sent twice.
     """
     try:
         yield
@@ -215,7 +215,7 @@ def open_sink(spec: WriteSpec) -> SplitSink:
 
 @dataclass
 class SplitSink:
-    """The split being written, and those that are finished. Leaving the block finishes the last."""
+    """The current split, and the complete ones. Leaving the block completes the last."""
 
     spec: WriteSpec
     written: list[WrittenSplit] = field(default_factory=list)
@@ -233,16 +233,16 @@ class SplitSink:
             self._discard()
 
     def _discard(self) -> None:
-        """Leave nothing behind: the driver does not hear of a task that failed."""
+        """Clean up: the driver gets no report of a failed task."""
         if self._writer is not None:
             self._writer.abort()
         if self.written:
             discard_splits(open_store(self.spec.url, self.spec.settings), self.written)
 
     def add_rows(self, batch: pa.RecordBatch, updated: pa.BooleanArray | None = None) -> None:
-        """Add rows; those of one partition come one after another.
+        """Add rows, grouped by partition.
 
-        `updated` tells the new states of old rows from rows that are wholly new.
+        `updated` marks new versions of old rows.
         """
         start = 0
         for values, run in runs(self.spec, batch):
@@ -253,7 +253,7 @@ class SplitSink:
     def add_to(
         self, place: Place, batch: pa.RecordBatch, updated: pa.BooleanArray | None = None
     ) -> None:
-        """Add rows that belong to one partition, and bucket if the table has buckets."""
+        """Add rows of one partition, and one bucket if the table has buckets."""
         writer = self._writer
         if writer is not None and (place != self._place or not writer.accepts(batch)):
             self._finish()
@@ -280,15 +280,15 @@ class SplitSink:
         return native_store(self.spec.url, self.spec.store_options)
 
     def _begin(self) -> SplitWriter:
-        """Begin a split."""
+        """Start a split."""
         return SplitWriter(self.spec.split_schema, self.spec.fields, self.spec.engine_options)
 
     def _put(self, writer: SplitWriter, path: str) -> SplitInfo:
-        """Put a full split into the store."""
+        """Write a full split to the store."""
         return writer.finish(self._store, path)
 
     def _wrote(self, batch: pa.RecordBatch) -> None:
-        """Rows are in the split that is being written."""
+        """Called after rows were added to the current split."""
 
     def _finish(self) -> None:
         if self._writer is None:
@@ -322,7 +322,7 @@ def _describe(spec: WriteSpec, values: dict[str, str], path: str, info: SplitInf
 
 
 def runs(spec: WriteSpec, batch: pa.RecordBatch) -> Iterator[tuple[dict[str, str], pa.RecordBatch]]:
-    """Stretches of rows with the same partition values, without the partition columns."""
+    """Runs of rows with the same partition values, without the partition columns."""
     if not batch.num_rows:
         return
     inside = conform(batch, spec.split_schema)
@@ -343,7 +343,7 @@ def runs(spec: WriteSpec, batch: pa.RecordBatch) -> Iterator[tuple[dict[str, str
 
 
 def _starts(columns: list[pa.Array], rows: int) -> list[int]:
-    """Where a row differs from the one before it in any of these columns."""
+    """Where a row differs from the previous one in any of these columns."""
     changed = pa.repeat(pa.scalar(False), rows - 1)  # noqa: FBT003
     for column in columns:
         # codes compare nulls with nulls and NaN with NaN

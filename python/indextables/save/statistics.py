@@ -1,4 +1,4 @@
-"""Column statistics as the log keeps them: texts, long ones cut so that they stay true."""
+"""Column statistics as strings for the log; long ones are cut so that they remain bounds."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 def stats_length(settings: Settings) -> int | None:
-    """How many characters of a string minimum or maximum are kept; None for all."""
+    """How many characters of a string minimum or maximum are stored; None for all."""
     return settings.get(keys.STATS_MAX_LENGTH) if settings.get(keys.TRUNCATE_STATS) else None
 
 
 def render_extremes(
     columns: Mapping[str, ColumnStats], schema: Struct, settings: Settings
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Minimum and maximum of every column that has them, as texts."""
+    """Minimum and maximum of every column that has them, as strings."""
     most = stats_length(settings)
     low: dict[str, str] = {}
     high: dict[str, str] = {}
@@ -42,14 +42,14 @@ def render_extremes(
         if most is not None and kind_of(field.type) == "string":
             greatest = cut_up(greatest, most)
             least = None if least is None else least[:most]
-        # one without the other would say something about values that it does not know
+        # a single bound would claim something about values it does not cover
         if least is not None and greatest is not None:
             low[name], high[name] = least, greatest
     return low, high
 
 
 def cut_up(text: str | None, length: int) -> str | None:
-    """A text of at most this length that is not less; None when there is none."""
+    """A string of at most this length that is not less; None if there is none."""
     if text is None or len(text) <= length:
         return text
     kept = text[:length]

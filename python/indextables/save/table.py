@@ -1,4 +1,4 @@
-"""Writing an Arrow table in one go, without Spark."""
+"""Write an Arrow table in one commit, without Spark."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_write_table(
     *,
     parse: Callable[[str, Struct], Predicate],
 ) -> Committed | None:
-    """One split per partition, one commit; None when there was nothing to do.
+    """One split per partition, one commit; None if there is nothing to do.
 
     `parse` reads the condition of `replaceWhere`.
     """
@@ -83,7 +83,7 @@ def _existing(log: Log) -> Snapshot | None:
 
 
 def _complete(data: pa.Table, plan: SavePlan) -> pa.Table:
-    """The columns of the table in its types; those the data does not have are null."""
+    """The columns of the table in its types; columns missing in the data are null."""
     schema = plan.schema.to_arrow_schema()
     given = {name.lower(): name for name in data.column_names}
     arrays = [

@@ -1,1 +1,1 @@
-"""Values as people read them: text, HTML and charts. Pure: nothing is read or asked here."""
+"""Values for people: text, HTML and charts. Pure: nothing is read here."""

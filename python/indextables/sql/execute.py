@@ -1,4 +1,4 @@
-"""Command to answer: finds the verb of a command, runs it, gives its rows as an Arrow table."""
+"""Run a command: find its function, run it, return its rows as an Arrow table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def execute(command: Command | str, context: LocalDoor) -> pa.Table:
-    """Run a command, given as text or as a value, to its end in this process."""
+    """Run a command, given as text or as a value, to completion in this process."""
     return finish(start(command, context), context)
 
 

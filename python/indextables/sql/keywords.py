@@ -1,4 +1,4 @@
-"""How a statement is known to be ours before it is parsed: its first words.
+"""Recognize our statements by their first words, before parsing.
 
 The parser hook inside Spark decides by the same table, as the resource `statements.txt` of the jar.
 """
@@ -28,14 +28,14 @@ def _prefixes(rules: Iterable[Rule], count: int) -> tuple[Places, ...]:
 
 _OWN = [rule for rule in RULES if not rule.borrowed]
 PREFIXES = _prefixes(_OWN, _DECIDING_WORDS)
-# of statements that are ours only on our own tables
+# statements that are ours only for our own tables
 BORROWED = _prefixes([rule for rule in RULES if rule.borrowed], _DECIDING_WORDS)
-# of statements that are ours where Spark does not understand them: a word is misspelled
+# statements that are ours if Spark cannot parse them, because a word is misspelled
 MISSPELLED = _prefixes(_OWN, _DECIDING_WORDS - 1)
 
 
 def is_command(text: str) -> bool:
-    """Whether this statement is for us and not for Spark's own parser."""
+    """Whether this statement is one of ours, not Spark's."""
     words = leading_words(text, _DECIDING_WORDS)
     return any(
         len(words) >= len(prefix)

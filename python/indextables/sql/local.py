@@ -1,4 +1,4 @@
-"""The door without Spark: settings from a mapping, tables by path, work done in this process."""
+"""The context without Spark: settings from a mapping, tables by path, tasks in this process."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _HADOOP = "spark.hadoop."
 
 @dataclass
 class LocalContext:
-    """Answers what operations ask, without Spark; `tables` maps names to paths.
+    """Provides what operations need, without Spark; `tables` maps names to paths.
 
-    `qualified` says that paths were resolved already.
+    `qualified` says that paths are already resolved.
     """
 
     session: Mapping[str, str] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class LocalContext:
     _misses: int = 0
 
     def settings(self, configuration: Mapping[str, str]) -> Settings:
-        """The settings in force for a table with this configuration."""
+        """The effective settings for a table with this configuration."""
         return resolve({}, self.session, configuration)
 
     def log(self, path: str) -> Log:
-        """The log at a path, held open."""
+        """The log at a path, cached."""
         settings = self.settings({})
         store = self._store(path, settings)
         if store.url in self._logs:
@@ -66,12 +66,12 @@ class LocalContext:
         payloads: Sequence[Mapping[str, Any]],
         places: Sequence[str] = (),  # noqa: ARG002 (there is one place)
     ) -> list[dict[str, Any]]:
-        """Run the work with as many threads as there are cores: the engine does it."""
+        """Run the tasks on one thread per core: the engine does the work."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return list(pool.map(lambda payload: self.run_task(kind, payload), payloads))
 
     def run_task(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Do one piece of the work."""
+        """Run one task."""
         return run_task(kind, payload)
 
     def executors(self) -> list[Executor]:
@@ -79,11 +79,11 @@ class LocalContext:
         return [Executor("driver", socket.gethostname())]
 
     def app(self) -> str:
-        """This process, which is an application by itself."""
+        """An id for this process, which is an application of its own."""
         return f"process-{os.getpid()}"
 
     def properties(self) -> Mapping[str, Mapping[str, str]]:
-        """The settings given to this door."""
+        """The settings of this context."""
         hadoop = {key: value for key, value in self.session.items() if key.startswith(_HADOOP)}
         return {
             "spark": {key: value for key, value in self.session.items() if key not in hadoop},
@@ -91,7 +91,7 @@ class LocalContext:
         }
 
     def invalidate(self, path: str | None) -> tuple[int, int]:
-        """Forget held logs."""
+        """Evict cached logs."""
         before = self._hits, self._misses
         keep = None if path is None else self._store(path, self.settings({})).url
         for url, log in list(self._logs.items()):

@@ -1,4 +1,4 @@
-"""Text to command, driven by the grammar."""
+"""Parse text into a command, driven by the grammar."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def parse(text: str) -> Command:
-    """The command written as this text."""
+    """Parse a command."""
     cursor = Cursor(text, tokenize(text))
     rule = _choose(cursor)
     cursor.usage = usage(rule)
@@ -60,7 +60,7 @@ def _matching(cursor: Cursor, words: Places) -> int:
 
 
 def _next_words(cursor: Cursor, count: int) -> str:
-    """The words that could have followed the ones that matched."""
+    """The words that could follow those that matched."""
     possible: list[str] = []
     for words in (words_of(rule.start) for rule in RULES):
         if len(words) > count and cursor.matches(words[:count]):

@@ -1,4 +1,4 @@
-"""Command to text, which parses to the same command; rule to a line for people."""
+"""Render a command as text that parses to the same command; render a rule as a usage line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def render(command: Command) -> str:
 
 
 def usage(rule: Rule) -> str:
-    """The rule as one line for people."""
+    """The rule as a usage line."""
     shown = [shown_words(rule.start)]
     for part in rule.parts:
         if isinstance(part, Words):

@@ -1,4 +1,4 @@
-"""Group keys, aggregate functions and sort keys in SQL's words, where no Spark parses them."""
+"""Parse group keys, aggregate functions and sort keys in SQL syntax, without Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _STRING, _DOUBLE, _TIMESTAMP = Atomic("string"), Atomic("double"), Atomic("timestamp")
 _FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
-# what the column of a bucket function is seen as
+# the type given to the column of a bucket function
 _SEEN_AS = {
     "indextables_histogram": _DOUBLE,
     "indextables_range": _DOUBLE,
@@ -58,7 +58,7 @@ def parse_sort_key(text: str, names: Sequence[str]) -> SortKey:
 
 
 def _resolve(given: str, names: Sequence[str]) -> str | None:
-    """The name that is meant; case counts only where names differ by nothing else."""
+    """The column that is meant; case matters only if names differ by nothing else."""
     alike = [name for name in names if name.lower() == given.lower()]
     return given if given in alike else alike[0] if len(alike) == 1 else None
 
@@ -73,7 +73,7 @@ class _Parser(Cursor):
 
     @classmethod
     def whole(cls, text: str, schema: Struct, read: Callable[[_Parser], T]) -> T:
-        """What `read` finds, if nothing follows it."""
+        """The result of `read`, if nothing follows it."""
         parser = cls(text, tokenize(text), schema=schema)
         found = read(parser)
         parser.need("the end", found=parser.peek.kind is Kind.END)
@@ -92,7 +92,7 @@ class _Parser(Cursor):
         return self.checked(Call(name, tuple(args)))
 
     def checked(self, call: Call) -> Call:
-        """The same call with its arguments complete and in one spelling."""
+        """The same call with complete, normalized arguments."""
         if call.name not in FORMS:
             return call
         column, *others = call.args

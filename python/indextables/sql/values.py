@@ -46,7 +46,7 @@ def read(kind: g.Kind, cursor: Cursor) -> Any:
 
 @singledispatch
 def write(kind: g.Kind, value: Any) -> str:
-    """The text that reads back as this value."""
+    """The text that parses to this value."""
     raise NotImplementedError(kind, value)
 
 
@@ -56,7 +56,7 @@ def quote(text: str) -> str:
 
 
 def quote_name(part: str) -> str:
-    """A part of a name, always back-quoted, so that no keyword is mistaken for it."""
+    """A part of a name, always back-quoted, so that it is not mistaken for a keyword."""
     return "`" + part.replace("`", "``") + "`"
 
 
@@ -118,7 +118,7 @@ def _write_number(_: g.NumberKind, value: int) -> str:
 
 
 def parse_size(text: str, label: str = "target size") -> int:
-    """The bytes a text means."""
+    """Parse a size into bytes."""
     found = _SIZE.fullmatch(text.strip())
     if not found:
         raise error("SQL_CLAUSE", problem=f"Invalid {label}: {text}")
@@ -201,7 +201,7 @@ def _write_list(kind: g.ListKind, value: tuple[Any, ...]) -> str:
 
 @read.register(g.PredicateKind)
 def _read_predicate(_: g.PredicateKind, cursor: Cursor) -> str:
-    """Everything up to the next clause that is not within parentheses."""
+    """Everything up to the next clause outside parentheses."""
     start = last = cursor.peek
     depth = 0
     while cursor.peek.kind is not Kind.END:
