@@ -70,6 +70,7 @@ class SimulatedStore(Store):
     """One writer's view of the world's disk."""
 
     is_remote = False
+    has_folders = True
 
     def __init__(self, world: World, step: Callable[[], None]) -> None:
         super().__init__("sim://table", ("sim://table", "{}"))
@@ -128,9 +129,11 @@ class SimulatedStore(Store):
             if path.startswith(prefix + "/") and path > (start_after or "") and written <= horizon:
                 yield ObjectMeta(path, len(data), written)
 
-    def children(self, folder: str, after: str = "", until: str = "\x7f") -> list[str]:
+    def entries(
+        self, folder: str, after: str = "", until: str = "\x7f"
+    ) -> Iterator[tuple[str, None]]:
         names = {m.path[len(folder) + 1 :].split("/")[0] for m in self.list(folder)}
-        return sorted(name for name in names if after < name < until)
+        yield from ((name, None) for name in sorted(names) if after < name < until)
 
     def delete(self, paths) -> None:
         for path in paths:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,8 @@ from indextables.engine.cache import clear_memory
 from indextables.engine.split import Split
 from indextables.engine.store import open_store as open_native
 from indextables.engine.writer import SplitWriter
+from indextables.log import open_log
+from indextables.log.transaction import Operation, Transaction
 from indextables.runtime import handles
 from indextables.storage import open_store
 
@@ -119,3 +122,38 @@ def test_requests_of_several_splits_run_together_when_a_query_touches_them(table
     proxy.delay_seconds = 0.02
     indextables.open(table, options=options).search("user7", ["id"], limit=10_000)
     assert proxy.most_at_once >= 16
+
+
+def test_a_look_for_newer_versions_is_one_request(table, options, proxy):
+    log = open_log(open_store(table, resolve(options, {}, {})), resolve(options, {}, {}))
+    version = log.snapshot().version
+    proxy.requests.clear()
+    assert log.snapshot().version == version
+    assert len(proxy.requests) == 1
+
+
+def test_many_who_look_for_newer_versions_at_once_share_two_requests(table, options, proxy):
+    log = open_log(open_store(table, resolve(options, {}, {})), resolve(options, {}, {}))
+    version = log.snapshot().version
+    proxy.requests.clear()
+    proxy.delay_seconds = 0.3
+    with ThreadPoolExecutor(16) as pool:
+        assert set(pool.map(lambda _: log.snapshot().version, range(16))) == {version}
+    # one who came first, and the next for all who came while that was under way
+    assert len(proxy.requests) <= 2
+
+
+def test_a_look_shared_by_many_sees_what_was_committed_before_it(s3, options, proxy):
+    settings = resolve(options, {}, {})
+    url = make_table(f"{s3.root}/shared-{next(_numbers)}", s3.settings, splits=1)
+    ours, theirs = (open_log(open_store(url, settings), settings) for _ in range(2))
+    ours.snapshot()
+    proxy.delay_seconds = 0.05
+    for _ in range(3):
+        with ThreadPoolExecutor(8) as pool:
+            early = [pool.submit(ours.snapshot) for _ in range(4)]
+            mine = Transaction(Operation.APPEND, theirs.snapshot().version)
+            committed = theirs.commit(mine).version
+            late = [pool.submit(ours.snapshot) for _ in range(4)]
+            assert {each.result().version for each in late} == {committed}
+            assert all(each.result().version <= committed for each in early)

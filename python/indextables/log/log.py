@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings
-from indextables.errors import IndexTablesError, StorageError, TableNotFoundError, error
-from indextables.log import compaction, names, protocol
+from indextables.errors import IndexTablesError, TableNotFoundError, error
+from indextables.log import compaction, protocol
 from indextables.log.actions import Action, Metadata
 from indextables.log.checkpoints import Checkpoint, CheckpointWriter
 from indextables.log.cleaning import Cleaned, clean, is_due
@@ -19,16 +17,15 @@ from indextables.log.clock import Clock
 from indextables.log.committing import Committer
 from indextables.log.history import HistoryEntry, history, version_at
 from indextables.log.manifests import manifest_cache
-from indextables.log.reading import Reader, looking_again
+from indextables.log.newest import Newest
+from indextables.log.reading import Reader
 from indextables.log.retention import Policy
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Committed, Operation, Transaction
 from indextables.model.types import Struct, render_schema
-from indextables.runtime.cache import Cache
 from indextables.storage import Store
 
 _log = logging.getLogger("indextables.log")
-_Mark: TypeAlias = tuple[int, int, str | None]
 
 
 class Log:
@@ -38,14 +35,10 @@ class Log:
         self.store = store
         self.settings = settings
         self.clock = clock or Clock()
-        self._cached = settings.get(keys.CACHE_ENABLED)
-        self.reader = Reader(store, settings, manifest_cache() if self._cached else None)
+        cached = settings.get(keys.CACHE_ENABLED)
+        self.reader = Reader(store, settings, manifest_cache() if cached else None)
         self._committer = Committer(self.reader, settings, self.clock, self.snapshot)
-        self._held: Snapshot | None = None
-        self._held_mark: _Mark | None = None
-        self._past: Cache[int, tuple[_Mark, Snapshot]] = Cache(4)
-        self._looked_at_ms = 0
-        self._lock = threading.Lock()
+        self._newest = Newest(self.reader, settings, self.clock)
 
     def exists(self) -> bool:
         """Whether there is a table."""
@@ -59,33 +52,7 @@ class Log:
         """The table at a version or a timestamp, by default the newest version."""
         if timestamp_ms is not None:
             version = version_at(self.reader, timestamp_ms)
-        if version is not None:
-            held = self._held
-            if held is not None and held.version == version:
-                return held
-            return self._past_version(version)
-        with self._lock:
-            return looking_again(self._newest)
-
-    def _newest(self) -> Snapshot:
-        if self._held is not None and self._cached:
-            if self._is_fresh():
-                return self._held
-            if self._is_same_table(self._held):
-                return self._hold(self.reader.refresh(self._held))
-        self._held = None
-        return self._hold(self.reader.load())
-
-    def _past_version(self, version: int) -> Snapshot:
-        """An older version, cached because the calls of one query request it several times."""
-        mark = self._mark(version) if self._cached else None
-        known = self._past.get(version)
-        if mark is not None and known is not None and known[0] == mark:
-            return known[1]
-        found = looking_again(lambda: self.reader.load(version))
-        if mark is not None:
-            self._past.put(version, (mark, found))
-        return found
+        return self._newest.get() if version is None else self._newest.at(version)
 
     def create(
         self,
@@ -159,10 +126,7 @@ class Log:
         if compact is not None and self._stands_uncompact(at, compaction.Limits.of(settings)):
             at = self._note(at)
         done = CheckpointWriter(self.reader, settings, self.clock).write(at, compact=compact)
-        with self._lock:
-            held = self._held
-            if held is not None and held.version == at.version:
-                self._held = self.reader.load(at.version)
+        self._newest.reload(at.version)
         return done
 
     def _note(self, at: Snapshot) -> Snapshot:
@@ -207,43 +171,12 @@ class Log:
         return history(self.reader, limit)
 
     def _held_by(self, done: Committed) -> Committed:
-        with self._lock:
-            self._hold(done.snapshot)
+        self._newest.hold(done.snapshot)
         return done
-
-    def _hold(self, snapshot: Snapshot) -> Snapshot:
-        if self._held is None or snapshot.version > self._held.version:
-            self._held_mark = self._mark(snapshot.version) if self._cached else None
-        if self._held is None or snapshot.version >= self._held.version:
-            self._held = snapshot
-            self._looked_at_ms = self.clock.now_ms()
-        return self._held
-
-    def _is_same_table(self, held: Snapshot) -> bool:
-        """Whether the cached version is still valid: the table was not dropped or recreated."""
-        return self._held_mark is not None and self._mark(held.version) == self._held_mark
-
-    def _mark(self, version: int) -> _Mark | None:
-        """Return an identity that distinguishes version files of the same name, or None."""
-        try:
-            found = self.store.head(names.version_file(version))
-        except StorageError:
-            return None
-        return None if found is None else (found.modified_ms, found.size, found.e_tag)
-
-    def _is_fresh(self) -> bool:
-        ttl = self.settings.get(keys.CACHE_TTL_MS)
-        seconds = self.settings.get(keys.CACHE_EXPIRATION_SECONDS)
-        if ttl is None and seconds is None:
-            return False
-        limit = ttl if ttl is not None else seconds * 1000 if seconds is not None else 0
-        return self.clock.now_ms() - self._looked_at_ms < limit
 
     def invalidate(self) -> None:
         """Drop everything that was cached."""
-        with self._lock:
-            self._held = None
-            self._past.clear()
+        self._newest.forget()
 
 
 def open_log(store: Store, settings: Settings | None = None, clock: Clock | None = None) -> Log:

@@ -26,7 +26,6 @@ from indextables.log.states import StateReader
 from indextables.storage import Store
 
 _log = logging.getLogger("indextables.log")
-_REFRESH_LIMIT = 100  # versions replayed onto a cached snapshot before starting from a newer base
 
 
 T = TypeVar("T")
@@ -142,23 +141,6 @@ class Reader:
                 break
             versions.append(version)
         return replace(listing, versions=tuple(versions))
-
-    def refresh(self, held: Snapshot) -> Snapshot:
-        """The newest version, given one whose file still exists; one listing if nothing changed.
-
-        States are not searched: version files are deleted oldest first, so while the one of the
-        cached version exists, every newer version has one too.
-        """
-        if not self.store.is_remote and self.file_time(held.version + 1) == 0:
-            return held  # on a local disk the time of a listing grows with the folder
-        after = f"{held.version + 1:020d}"
-        versions = names.parse_names(self.store.children(names.FOLDER, after, "_")).versions
-        if not versions:
-            return held
-        last = versions[-1]
-        if last - held.version > _REFRESH_LIMIT or last - held.version > len(versions):
-            return self.load()
-        return self.advance(held, self.commits(held.version + 1, last))
 
     def advance(self, held: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """A snapshot with more commits applied."""

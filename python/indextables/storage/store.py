@@ -108,23 +108,37 @@ class Store:
             for meta in page:
                 yield ObjectMeta(*meta)
 
-    def children(self, folder: str, after: str = "", until: str = "\x7f") -> _Names:
-        """Names of files and folders directly in a folder, with after < name < until, sorted.
+    @property
+    def has_folders(self) -> bool:
+        """Whether the store has folders; their listings contain names only."""
+        return self._store.has_folders
 
-        Where the store has no folders, the cost grows with the number of names in that range.
+    def children(self, folder: str, after: str = "", until: str = "\x7f") -> _Names:
+        """Names of files and folders directly in a folder, with after < name < until, sorted."""
+        return [name for name, _ in self.entries(folder, after, until)]
+
+    def entries(
+        self, folder: str, after: str = "", until: str = "\x7f"
+    ) -> Iterator[tuple[str, ObjectMeta | None]]:
+        """The same names, each with the metadata of the object; None for a folder.
+
+        Where the store has no folders, the cost grows with the number of names in that range. Where
+        it has folders, there is no metadata.
         """
         folder = folder.strip("/")
         if self._store.has_folders:
-            return sorted(name for name in self._store.names(folder) if after < name < until)
-        names: dict[str, None] = {}
+            inside = sorted(name for name in self._store.names(folder) if after < name < until)
+            yield from ((name, None) for name in inside)
+            return
+        last = ""
         # a later start would skip names that continue with less than a slash: `after.json`
         for meta in self.list(folder, f"{folder}/{after}" if after else None):
-            name = meta.path[len(folder) + 1 :].split("/", 1)[0]
+            name, _, below = meta.path[len(folder) + 1 :].partition("/")
             if name >= until:
                 break
-            if name > after:
-                names[name] = None
-        return list(names)
+            if name > after and name != last:
+                yield name, None if below else meta
+            last = name
 
     def delete(self, paths: Iterable[str]) -> None:
         """Delete objects; a missing object is not an error."""

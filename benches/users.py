@@ -1,0 +1,208 @@
+"""Many users of one application: threads that look up one row after another, beside Parquet.
+
+The table is on local disk, then in a store behind a proxy that delays every request by 25 ms.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.stores import signing
+from tests.stores.conftest import ACCESS_KEY, BUCKET, SECRET_KEY, s3_place
+from tests.stores.proxy import Proxy
+from tests.stores.servers import minio
+
+from benches.reading import prepare, session
+from benches.report import Result, warm
+
+ROWS = 200_000
+USERS = (1, 4, 16, 64)
+SECONDS = 8.0
+DELAY_SECONDS = 0.025
+# what the planner holds after the first of these numbers of queries must serve for the second, too
+FEW, MANY = 2_000, 20_000
+# after which the hooks close a connection to the planner
+IDLE_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Load:
+    """What some users got: queries per second, and how long one query took."""
+
+    rate: float
+    p99_ms: float
+
+
+@dataclass(frozen=True)
+class Planner:
+    """The planner process as the system sees it."""
+
+    megabytes: float
+    threads: int
+
+
+def run() -> Iterator[Result]:
+    """Measure."""
+    spark = session()
+    prepare(spark, ROWS)
+    try:
+        yield from _local(spark)
+        yield from _given_back(spark)
+        yield from _beside_work(spark)
+        yield from _long_run(spark)
+        yield from _remote(spark)
+    finally:
+        spark.stop()
+
+
+def lookup(spark: Any, view: str) -> Callable[[], None]:
+    """A query of one row, another one each time."""
+
+    def ask() -> None:
+        found = spark.sql(f"SELECT * FROM {view} WHERE id = {random.randrange(ROWS)}").collect()
+        if len(found) != 1:
+            raise AssertionError(f"{len(found)} rows")
+
+    return ask
+
+
+def load(ask: Callable[[], None], users: int, seconds: float = SECONDS) -> Load:
+    """What so many users get who ask again as soon as they are answered."""
+    times: list[float] = []
+    begin = threading.Barrier(users + 1)
+
+    def use() -> None:
+        ask()  # a thread's first query opens its connection
+        begin.wait()
+        end = time.perf_counter() + seconds
+        while (start := time.perf_counter()) < end:
+            ask()
+            times.append(time.perf_counter() - start)
+
+    with ThreadPoolExecutor(users) as pool:
+        using = [pool.submit(use) for _ in range(users)]
+        begin.wait()
+        start = time.perf_counter()
+        for each in using:
+            each.result()
+        took = time.perf_counter() - start
+    return Load(len(times) / took, 1000 * statistics.quantiles(times, n=100)[98])
+
+
+def planner(spark: Any) -> Planner:
+    """Memory and threads of the planner."""
+    found = spark.sql("DESCRIBE INDEXTABLES ENVIRONMENT").collect()
+    (pid,) = (
+        row.property_value
+        for row in found
+        if (row.role, row.property_name) == ("driver", "process.id")
+    )
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
+    return Planner(int(status["VmRSS"].split()[0]) / 1024, int(status["Threads"]))
+
+
+def _local(spark: Any) -> Iterator[Result]:
+    ours, theirs = lookup(spark, "events"), lookup(spark, "parquet_events")
+    warm(ours)
+    warm(theirs)
+    before = planner(spark)
+    yield Result(f"planner before ({before.threads} threads)", before.megabytes, "MB")
+    found = {}
+    for users in USERS:
+        found[users] = load(ours, users)
+        held = planner(spark)
+        what = f"{users} users, p99 {found[users].p99_ms:.0f} ms, planner {held.megabytes:.0f} MB"
+        yield Result(f"{what}, {held.threads} threads", found[users].rate, "queries/s")
+    ratio = found[16].rate / found[1].rate
+    yield Result("16 users, of the throughput of one", ratio, bar=1.6, at_most=False)
+    parquet = load(theirs, 16)
+    what = f"16 users, of Parquet's throughput ({parquet.rate:.0f} queries/s)"
+    yield Result(what, found[16].rate / parquet.rate, bar=5, at_most=False)
+
+
+def _given_back(spark: Any) -> Iterator[Result]:
+    """What stays of the planner's threads when the users have gone."""
+    before = planner(spark)
+    time.sleep(4 * IDLE_SECONDS)
+    after = planner(spark)
+    what = f"planner of {before.threads} threads when all but one user have gone"
+    yield Result(
+        f"{what} ({before.megabytes:.0f} to {after.megabytes:.0f} MB)", after.threads, "threads"
+    )
+
+
+def _beside_work(spark: Any) -> Iterator[Result]:
+    """Lookups while another user scans and merges without a pause."""
+    done = threading.Event()
+
+    def work() -> None:
+        path = tempfile.mkdtemp()
+        while not done.is_set():
+            spark.table("events").write.format("noop").mode("overwrite").save()
+            for _ in range(2):
+                few = spark.table("events").limit(1000)
+                few.write.format("indextables").mode("append").save(f"{path}/merged")
+            spark.sql(f"MERGE SPLITS '{path}/merged'").collect()
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        got = load(lookup(spark, "events"), 4)
+        done.set()
+        working.result()
+    what = f"4 users beside scans and merges, p99 {got.p99_ms:.0f} ms"
+    yield Result(what, got.rate, "queries/s")
+
+
+def _long_run(spark: Any) -> Iterator[Result]:
+    """What the planner holds after few and after many queries of 16 users."""
+    ask = lookup(spark, "events")
+
+    def after(queries: int) -> Planner:
+        with ThreadPoolExecutor(16) as pool:
+            for _ in pool.map(lambda _: ask(), range(queries)):
+                pass
+        return planner(spark)
+
+    few = after(FEW)
+    many = after(MANY - FEW)
+    what = f"planner after {MANY:,} queries, of after {FEW:,} ({few.megabytes:.0f} MB)"
+    yield Result(what, many.megabytes / few.megabytes, bar=1.2)
+
+
+def _remote(spark: Any) -> Iterator[Result]:
+    with tempfile.TemporaryDirectory() as folder, minio(Path(folder), ACCESS_KEY, SECRET_KEY) as s3:
+        signing.make_bucket(s3.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
+        place, proxy = s3_place(s3), Proxy(s3.port)
+        options = place.options | {"s3.endpoint": proxy.endpoint}
+        try:
+            path = f"{place.root}/events"
+            spark.table("events").write.format("indextables").options(**options).save(path)
+            frame = spark.read.format("indextables").options(**options).load(path)
+            frame.createOrReplaceTempView("remote_events")
+            ask = lookup(spark, "remote_events")
+            warm(ask)
+            proxy.delay_seconds = DELAY_SECONDS
+            for users in USERS:
+                proxy.requests.clear()
+                got = load(ask, users)
+                each = len(proxy.requests) / (got.rate * SECONDS)
+                what = f"{users} users, 25 ms to the store, p99 {got.p99_ms:.0f} ms"
+                yield Result(f"{what}, {each:.1f} requests each", got.rate, "queries/s")
+        finally:
+            proxy.close()
+
+
+if __name__ == "__main__":
+    for result in run():
+        print(result, flush=True)

@@ -1,0 +1,134 @@
+"""One call serves all who wait for it, and nobody gets an answer older than the question."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from indextables.runtime.shared_call import SharedCall
+
+PATIENCE_S = 20
+
+
+class Counted:
+    """Counts its calls; each waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.begun = threading.Semaphore(0)
+        self.go = threading.Semaphore(0)
+
+    def __call__(self) -> int:
+        self.calls += 1
+        mine = self.calls
+        self.begun.release()
+        assert self.go.acquire(timeout=PATIENCE_S)
+        return mine
+
+
+def waiting(pool, shared, users):
+    """So many users of a call that has not begun."""
+    asked = [pool.submit(shared) for _ in range(users)]
+    deadline = threading.Event()
+    while shared.waiting < users:
+        deadline.wait(0.005)
+    return asked
+
+
+def test_all_who_wait_get_the_answer_of_one_call_that_began_after_they_asked():
+    counted = Counted()
+    shared = SharedCall(counted)
+    with ThreadPoolExecutor(17) as pool:
+        first = pool.submit(shared)
+        assert counted.begun.acquire(timeout=PATIENCE_S)
+        later = waiting(pool, shared, 16)
+        counted.go.release()
+        assert first.result(PATIENCE_S) == 1
+        assert counted.begun.acquire(timeout=PATIENCE_S)
+        counted.go.release()
+        assert {each.result(PATIENCE_S) for each in later} == {2}
+    assert counted.calls == 2
+
+
+def test_who_asks_while_a_call_runs_does_not_get_its_answer():
+    counted = Counted()
+    shared = SharedCall(counted)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(shared)
+        assert counted.begun.acquire(timeout=PATIENCE_S)
+        second = waiting(pool, shared, 1)[0]
+        counted.go.release(2)
+        assert (first.result(PATIENCE_S), second.result(PATIENCE_S)) == (1, 2)
+
+
+def test_a_failure_is_that_of_all_who_waited_and_of_nobody_later():
+    counted = Counted()
+    fails = threading.Event()
+
+    def call() -> int:
+        found = counted()
+        if fails.is_set():
+            raise ValueError(f"call {found}")
+        return found
+
+    shared = SharedCall(call)
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(shared)
+        assert counted.begun.acquire(timeout=PATIENCE_S)
+        later = waiting(pool, shared, 3)
+        counted.go.release()
+        assert first.result(PATIENCE_S) == 1
+        assert counted.begun.acquire(timeout=PATIENCE_S)
+        fails.set()
+        counted.go.release()
+        for each in later:
+            with pytest.raises(ValueError, match="call 2"):
+                each.result(PATIENCE_S)
+    fails.clear()
+    counted.go.release()
+    assert shared() == 3
+
+
+def test_who_is_interrupted_does_not_interrupt_the_others():
+    counted = Counted()
+    interrupts = threading.Event()
+
+    def call() -> int:
+        found = counted()
+        if interrupts.is_set():
+            interrupts.clear()
+            raise KeyboardInterrupt
+        return found
+
+    shared = SharedCall(call)
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(shared)
+        assert counted.begun.acquire(timeout=PATIENCE_S)
+        later = waiting(pool, shared, 3)
+        interrupts.set()
+        counted.go.release()
+        with pytest.raises(KeyboardInterrupt):
+            first.result(PATIENCE_S)
+        counted.go.release()
+        assert {each.result(PATIENCE_S) for each in later} == {2}
+        later = waiting_after(pool, shared, counted)
+        interrupts.set()
+        counted.go.release(4)
+        ended = [each.exception(PATIENCE_S) for each in later]
+    assert sum(isinstance(e, KeyboardInterrupt) for e in ended) == 1
+    assert sum(e is None for e in ended) == 2
+
+
+def waiting_after(pool, shared, counted):
+    """Users who wait while a call runs that ends well."""
+    first = pool.submit(shared)
+    while counted.begun.acquire(blocking=False):
+        pass
+    while counted.calls < 3:
+        threading.Event().wait(0.005)
+    later = waiting(pool, shared, 3)
+    counted.go.release()
+    assert first.result(PATIENCE_S) == 3
+    return later
