@@ -17,6 +17,7 @@ from indextables.commands.purge import run_purge
 from indextables.commands.references import find_references
 from indextables.log import open_log
 from indextables.read.table import open_table
+from indextables.runtime.steps import finish
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store
 
@@ -65,9 +66,10 @@ def check_old_or_new(path: str, first: int, done: int) -> int:
 def check_purge(path: str) -> None:
     """PURGE leaves what versions refer to, and nothing else."""
     before = ids(path)
-    table = open_table(path, LocalContext(OPTIONS))
+    context = LocalContext(OPTIONS)
+    table = open_table(path, context)
     table.log.clean()
-    run_purge(table, older_than_hours=0)
+    finish(run_purge(table, older_than_hours=0), context)
     left = take_inventory(table.log)
     kept = find_references(table.log, sorted(left.versions), sorted(left.bases))
     assert {file.path for file in left.data} <= kept

@@ -80,7 +80,7 @@ def operate(path: str, number: int) -> None:
         request = MergeRequest(target_bytes=1 << 30)
         finish(run_merge(lambda: open_table(path, context), request), context)
     elif kind == "purge":
-        run_purge(open_table(path, context), older_than_hours=0)
+        finish(run_purge(open_table(path, context), older_than_hours=0), context)
     elif kind == "delete":
         _delete(path, number)
     else:

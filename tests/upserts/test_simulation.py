@@ -40,6 +40,7 @@ from indextables.log import Log, Operation
 from indextables.read.spec import DOC, SPLIT
 from indextables.read.table import OpenTable
 from indextables.runtime.steps import finish
+from indextables.sql.local import LocalContext
 from indextables.storage import ObjectMeta
 
 # the world runs one thread at a time
@@ -224,7 +225,7 @@ class Writer:
 
     def purge(self) -> None:
         self.log.checkpoint()
-        run_purge(self.opened(), older_than_hours=1)
+        finish(run_purge(self.opened(), older_than_hours=1), self)
 
     def tasks(self, kind, payloads, places=()):
         return [run_task(kind, payload) for payload in payloads]
@@ -287,7 +288,8 @@ def check(world, options, partitions, record) -> None:
             assert (identity in seen) == (answer == "yes"), f"{answer}, but not so"
     # whatever nobody refers to any more goes, and nothing is missed
     world.now += 48 * 3_600_000
-    run_purge(OpenTable(log, newest, table.spec(newest).settings), older_than_hours=1)
+    opened = OpenTable(log, newest, table.spec(newest).settings)
+    finish(run_purge(opened, older_than_hours=1), LocalContext())
     assert table.rows(log.snapshot()) == sorted(rows.values(), key=str)
     table.check_index(log.snapshot())
 

@@ -14,7 +14,9 @@ from indextables.commands.purge import run_purge
 from indextables.expr.where import parse_where
 from indextables.log import open_log
 from indextables.read.table import OpenTable
+from indextables.runtime.steps import finish
 from indextables.save.table import run_write_table
+from indextables.sql.local import LocalContext
 from indextables.storage import open_store
 
 ENGINES = ("deduplicate", "first-row", "partial-update")
@@ -90,7 +92,7 @@ def test_index_files_of_kept_versions_stay_when_the_table_is_purged(tmp_path):
     before = [table.rows(table.log.snapshot(version)) for version in range(1, 3)]
     here = table.log.snapshot()
     settings = table.spec(here).settings
-    run_purge(OpenTable(table.log, here, settings), older_than_hours=0)
+    finish(run_purge(OpenTable(table.log, here, settings), older_than_hours=0), LocalContext())
     assert [table.rows(table.log.snapshot(version)) for version in range(1, 3)] == before
     stored = {meta.path for meta in table.log.store.list("index")}
     vectors = {v["file"] for v in here.files()["deletionVector"].to_pylist() if v}

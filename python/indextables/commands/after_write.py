@@ -62,7 +62,7 @@ def _maintain(table: OpenTable, context: Context, *, merges: bool, purges: bool)
         if merges:
             yield from _merge_and_purge(table, context)
         if purges:
-            _purge(table)
+            yield from _purge(table)
     except IndexTablesError as problem:
         _log.warning("maintenance of `%s` after a write: %s", table.path, problem)
     finally:
@@ -119,11 +119,11 @@ def _merge_and_purge(table: OpenTable, context: Context) -> Steps[None]:
     request = MergeRequest(target_bytes=target)
     yield from run_merge(lambda: open_table(table.path, context), request)
     if table.settings.get(keys.PURGE_ON_WRITE) and table.settings.get(keys.PURGE_AFTER_MERGE):
-        _purge(table)
+        yield from _purge(table)
 
 
-def _purge(table: OpenTable) -> None:
-    run_purge(
+def _purge(table: OpenTable) -> Steps[None]:
+    yield from run_purge(
         table,
         older_than_hours=table.settings.get(keys.PURGE_SPLIT_RETENTION_HOURS),
         log_hours=table.settings.get(keys.PURGE_LOG_RETENTION_HOURS),

@@ -9,10 +9,10 @@ a version that refers to a deleted file.
 from __future__ import annotations
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from indextables.commands.delete_task import delete_files
 from indextables.commands.grammar import (
     TARGET,
     Clause,
@@ -27,7 +27,7 @@ from indextables.commands.log_files import take_inventory
 from indextables.commands.references import find_references
 from indextables.commands.target import Target, open_target
 from indextables.config import maintenance as keys
-from indextables.errors import StorageError, error
+from indextables.errors import error
 from indextables.log.retention import Policy
 from indextables.plan.orphans import HOUR_MS, StoredFile, plan_orphans
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from indextables.runtime.steps import Steps
 
 _log = logging.getLogger("indextables.purge")
-_DELETIONS = 8  # files deleted concurrently
 _SHOWN = 1000  # candidates listed by a dry run
 _RETENTION = SpanKind(("DAYS", "HOURS"))
 _OUTPUT = columns(
@@ -84,8 +83,11 @@ def run_purge(
     older_than_hours: float | None = None,
     log_hours: float | None = None,
     dry_run: bool = False,
-) -> list[Row]:
-    """Delete orphaned splits and index files, and log files older than the retention."""
+) -> Steps[list[Row]]:
+    """Delete orphaned splits and index files, and log files older than the retention.
+
+    The table is listed by the caller's process; more than a thousand files are deleted by tasks.
+    """
     table.log.check_maintainable()
     started = table.now_ms()
     hours = _retention_hours(table.settings, older_than_hours)
@@ -95,7 +97,7 @@ def run_purge(
     failed: list[str] = []
     if not dry_run:
         table.log.clean(plan.policy)
-        failed = _delete(table, [orphan.path for orphan in plan.orphans])
+        failed = yield from delete_files(table, [orphan.path for orphan in plan.orphans])
     return [_row(table, plan, hours, failed, started, dry_run=dry_run)]
 
 
@@ -126,25 +128,6 @@ def _policy(settings: Settings, asked: float | None) -> Policy:
     if asked is None:
         return policy
     return replace(policy, log_hours=asked, state_hours=min(policy.state_hours, asked))
-
-
-def _delete(table: OpenTable, paths: Sequence[str]) -> list[str]:
-    """Delete files and return those that could not be deleted."""
-    tries = table.settings.get(keys.PURGE_RETRIES) + 1
-    with ThreadPoolExecutor(table.settings.get(keys.PURGE_PARALLELISM) or _DELETIONS) as pool:
-        done = pool.map(lambda path: _delete_one(table, path, tries), paths)
-        return [path for path, deleted in zip(paths, done, strict=True) if not deleted]
-
-
-def _delete_one(table: OpenTable, path: str, tries: int) -> bool:
-    for attempt in range(tries):
-        try:
-            table.store.delete([path])
-        except StorageError as failure:
-            _log.warning("could not delete `%s` (try %d): %s", path, attempt + 1, failure)
-        else:
-            return True
-    return False
 
 
 def _row(
@@ -189,11 +172,13 @@ def _row(
 
 def run(command: Purge, context: Context) -> Steps[list[Row]]:
     """Delete unreferenced files, or count them."""
-    return run_purge(
-        (yield from open_target(command.target, context)),
-        older_than_hours=command.older_than.hours if command.older_than else None,
-        log_hours=command.log_retention.hours if command.log_retention else None,
-        dry_run=command.dry_run,
+    return (
+        yield from run_purge(
+            (yield from open_target(command.target, context)),
+            older_than_hours=command.older_than.hours if command.older_than else None,
+            log_hours=command.log_retention.hours if command.log_retention else None,
+            dry_run=command.dry_run,
+        )
     )
 
 

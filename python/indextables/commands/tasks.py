@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 # kind -> where it lives; imported where it runs
 _KINDS = {
     "companion": "commands.companion_task:run_companion_task",
+    "component_sizes": "commands.describe_component_sizes:run_component_sizes_task",
+    "delete": "commands.delete_task:run_delete_task",
     "disk_cache": "commands.caches:run_usage_task",
     "environment": "commands.describe_environment:run_environment_task",
     "flush_disk_cache": "commands.caches:run_flush_task",

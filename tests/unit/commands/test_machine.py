@@ -189,7 +189,7 @@ class Table(RuleBasedStateMachine):
         before = frozenset(self.rows_at())
         if age:
             self.table.age(age)
-        run_purge(self.table.open(), older_than_hours=0)
+        finish(run_purge(self.table.open(), older_than_hours=0), self.door)
         assert self.committed() == before
 
     @rule()

@@ -6,17 +6,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indextables.commands import purge
+from indextables.commands import delete_task
+from indextables.commands.delete_task import PER_TASK
 from indextables.commands.purge import run_purge
 from indextables.config.option import PREFIX
 from indextables.errors import InvalidError
 from indextables.log.actions import DeletionVector, RemoveFile
+from indextables.runtime.steps import finish
+from indextables.sql.local import LocalContext
 
 FREE = {"spark.indextables.purge.retentionCheckEnabled": "false"}
 
 
 def _purge(table, **how):
-    return run_purge(table.open(), **how)[0]["metrics"]
+    return finish(run_purge(table.open(), **how), table.door)[0]["metrics"]
 
 
 def test_only_old_unreferenced_files_go(make):
@@ -125,11 +128,31 @@ def test_files_are_deleted_as_parallel_as_set(make, monkeypatch, setting, thread
     made.write("splits/split-old.split", age_hours=1000)
     asked = []
     monkeypatch.setattr(
-        purge, "ThreadPoolExecutor", lambda n: asked.append(n) or ThreadPoolExecutor(n)
+        delete_task, "ThreadPoolExecutor", lambda n: asked.append(n) or ThreadPoolExecutor(n)
     )
-    run_purge(made.open())
+    _purge(made)
     assert asked == [threads]
     assert "splits/split-old.split" not in made.stored()
+
+
+def test_many_files_are_deleted_by_tasks(make):
+    """A thousand in each."""
+    table = make((), FREE)
+    live = table.put("live")
+    table.commit(live)
+    for number in range(PER_TASK + 5):
+        table.write(f"splits/split-{number}.split", 1, 500)
+    ran = []
+
+    class Tasks(LocalContext):
+        def run_task(self, kind, payload):
+            ran.append((kind, len(payload["paths"])))
+            return super().run_task(kind, payload)
+
+    found = finish(run_purge(table.open(), older_than_hours=0), Tasks())[0]["metrics"]
+    assert sorted(ran) == [("delete", 5), ("delete", PER_TASK)]
+    assert (found["status"], found["orphaned_files_deleted"]) == ("SUCCESS", PER_TASK + 5)
+    assert [path for path in table.stored() if path.endswith(".split")] == [live.path]
 
 
 def test_a_dry_run_names_its_candidates(make):
@@ -137,7 +160,7 @@ def test_a_dry_run_names_its_candidates(make):
     table.commit(table.put("live"))
     table.put("orphan-1", age_hours=500)
     table.put("orphan-2", age_hours=500)
-    metrics = run_purge(table.open(), dry_run=True)[0]["metrics"]
+    metrics = _purge(table, dry_run=True)
     assert (
         "would delete splits/split-orphan-1.split, splits/split-orphan-2.split"
         in (metrics["message"])
