@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# first calls load libraries; a busy machine is no reason to fail. `make test` tries the same cases
+# first calls load libraries; a busy machine must not fail them. `make test` tries the same cases
 # every time, so that a change is judged by what it changes; `make test-slow` looks for new ones.
 settings.register_profile("quiet", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)

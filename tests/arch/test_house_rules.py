@@ -84,7 +84,7 @@ def test_no_vague_names_in_source():
 
 
 def builders(*names: str) -> set[str]:
-    """The rooms in which one of these classes is built; a class nobody builds is a stale name."""
+    """The rooms in which one of these classes is built; an unused name fails."""
     rooms = {name: set[str]() for name in names}
     for path in source(".py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -1,4 +1,4 @@
-"""An executor dies when its tasks have written and nobody has heard of it."""
+"""An executor dies after its tasks have written and before they report."""
 
 from __future__ import annotations
 

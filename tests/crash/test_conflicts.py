@@ -76,7 +76,7 @@ PAIRS = [(mine, winner) for mine in TABLE for winner in WINNERS]
 
 
 def race(place: Place, mine: str, winner: str) -> bool:
-    """Run a verb whose version another verb takes at the last moment; whether it committed."""
+    """Run a verb whose version another verb takes just before its commit; whether it committed."""
     whole = Store.put
     with pytest.MonkeyPatch.context() as patch:
 

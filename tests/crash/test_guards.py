@@ -115,7 +115,7 @@ def test_first_appends_at_once_all_succeed(tmp_path):
 
 
 def rival_first(place: Place, mode: str, rival: pa.Table, **options: str) -> None:
-    """A first save whose version 0 another save takes at the last moment."""
+    """A first save whose version 0 another save takes just before its commit."""
     whole = Store.put
     with pytest.MonkeyPatch.context() as patch:
 

@@ -1,4 +1,4 @@
-"""A commit whose outcome nobody knows: nothing is lost, nothing is doubled, for every verb.
+"""A commit with an unknown outcome: nothing is lost or duplicated, for every verb.
 
 The worst case: the store takes the put of a version but its answer never comes, the verb gives up,
 and then the version is there. What it names must be there too.

@@ -143,7 +143,7 @@ class SimulatedStore(Store):
             self._world.disk.pop(path, None)
 
     def remove_empty(self, folder: str) -> None:
-        """There are no folders here."""
+        """This store has no folders."""
 
 
 class SimulatedClock(Clock):

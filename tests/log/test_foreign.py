@@ -59,7 +59,7 @@ def test_a_manifest_is_found_however_its_path_is_written(table, kind, form):
     put_state(table, listed, manifest_at=at, form=form)
     log = table.reopen()
     assert paths(log.snapshot()) == ["b"]
-    # a state of ours on top must still find it
+    # our own state on top must still find it
     log.commit(change.append(log.snapshot(), [add("c", partition={"n": "3"})]))
     log.checkpoint()
     fresh = table.reopen().snapshot()

@@ -30,7 +30,7 @@ def test_a_picture_of_the_guide(name, look, site, folder, tmp_path):
     address, viewport, scheme = SHOTS[name]
     page = look(site.url("events", address), viewport=viewport, scheme=scheme)
     page.wait_for_load_state("networkidle")
-    # where the tests happen to run is nobody's business
+    # hide the folder that the tests run in
     page.evaluate(RENAME, str(folder))
     keeps = os.environ.get("INDEXTABLES_SCREENSHOTS")
     target = (IMAGES if keeps else tmp_path) / f"{name}.png"

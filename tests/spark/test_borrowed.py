@@ -1,4 +1,4 @@
-"""Delta's spellings of commands: ours on tables of ours, and nowhere else."""
+"""Delta's forms of commands: ours on our own tables, and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The documents of the wire, kept in golden files and checked from both sides.
 
-`INDEXTABLES_GOLDEN=write` writes them anew from what the hooks send.
+`INDEXTABLES_GOLDEN=write` rewrites them from what the hooks send.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One planner process answers everything, and whoever answers sees what was acknowledged before."""
+"""One planner process answers all calls, and it sees everything that was acknowledged before."""
 
 from __future__ import annotations
 

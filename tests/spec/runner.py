@@ -93,7 +93,7 @@ class Run:
             self.door.close()
 
     def log(self, name):
-        # another process may have committed: look anew
+        # another process may have committed: drop cached logs
         log = self.door.context.log(self.door.place.path(name))
         log.invalidate()
         return log
@@ -155,7 +155,7 @@ class Run:
             self.door.run(self.command(block))
         found = caught.value if isinstance(caught.value, IndexTablesError) else None
         found = found or from_text(str(caught.value))
-        assert found is not None, f"not an error of ours: {caught.value}"
+        assert found is not None, f"not an error of this package: {caught.value}"
         assert found.code == code, f"{found}"
         assert text in str(caught.value), f"`{text}` is not in: {caught.value}"
 

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 # what to do with a request: pass it on; refuse it for now; break the connection before or after
 # the server has done the work
 PASS, SLOW_DOWN, CUT_BEFORE, CUT_AFTER, DENY = "pass", "slow", "cut before", "cut after", "deny"
-# keep the request until `deliver`, and answer nobody; do the work twice and give the second answer
+# hold the request until `deliver` without a response; send it twice and return the second response
 HOLD, TWICE = "hold", "twice"
 # take the request, keep the connection and say nothing
 SILENT = "silent"

@@ -118,7 +118,7 @@ def minio(folder: Path, user: str, password: str) -> Server:
 
 
 def minio_with_own_certificate(folder: Path, user: str, password: str) -> Server:
-    """A server that encrypts with a certificate nobody vouches for."""
+    """A server with a self-signed certificate."""
     certificates = folder / "certs"
     certificates.mkdir()
     command = [

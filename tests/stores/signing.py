@@ -20,7 +20,7 @@ def make_bucket(endpoint: str, bucket: str, access_key: str, secret_key: str) ->
         try:
             _send("PUT", url, sign_s3("PUT", url, access_key, secret_key))
         except RuntimeError as busy:
-            # it says that it is ready a moment before it is
+            # it reports that it is ready slightly too early
             if "XMinioServerNotInitialized" not in str(busy) or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
@@ -48,17 +48,17 @@ def sign_s3(
 ) -> dict[str, str]:
     """Headers of AWS signature version 4; more headers come after `x-amz-` in the alphabet."""
     now = datetime.now(UTC)
-    moment, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
+    timestamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
     parts = urlsplit(url)
     sent = hashlib.sha256(data).hexdigest()
-    headers = {"host": parts.netloc, "x-amz-content-sha256": sent, "x-amz-date": moment}
+    headers = {"host": parts.netloc, "x-amz-content-sha256": sent, "x-amz-date": timestamp}
     headers |= more or {}
     names = ";".join(headers)
     query = "&".join(sorted(q if "=" in q else q + "=" for q in parts.query.split("&") if q))
     lines = [method, parts.path, query, *(f"{k}:{v}" for k, v in headers.items()), "", names, sent]
     scope = f"{day}/us-east-1/s3/aws4_request"
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    text = f"AWS4-HMAC-SHA256\n{moment}\n{scope}\n{digest}"
+    text = f"AWS4-HMAC-SHA256\n{timestamp}\n{scope}\n{digest}"
     key = f"AWS4{secret_key}".encode()
     for part in (day, "us-east-1", "s3", "aws4_request"):
         key = hmac.digest(key, part.encode(), "sha256")

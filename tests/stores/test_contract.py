@@ -79,7 +79,7 @@ def test_names_come_sorted_when_listed(place):
     assert store.children("log", after=f"{1:020d}.json", until="state-v") == [
         f"{number:020d}.json" for number in (2, 11, 100)
     ]
-    # the name itself is no file here, but one goes on from it
+    # the name itself is not a file here, but the beginning of one
     assert store.children("log", after=f"{2:020d}", until="_")[0] == f"{2:020d}.json"
     assert store.children("log")[-1] == "state-v1"
     assert store.children("log", after="state-v1") == []

@@ -152,7 +152,7 @@ def test_no_part_stays_when_a_merge_cannot_send_its_split(place, proxy, tmp_path
 
 
 def test_a_certificate_is_verified_when_the_endpoint_is_encrypted(tls_minio):
-    """A server whose certificate nobody has signed is not talked to, by neither client."""
+    """A server with a self-signed certificate is rejected."""
     place = s3_place(tls_minio)
     options = place.options | {"s3.endpoint": tls_minio.endpoint, "cloud.maxRetries": "0"}
     store = Place("s3", f"s3://{BUCKET}", options).table()

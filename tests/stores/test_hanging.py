@@ -55,7 +55,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def silent():
-    """The address of a server that keeps silent, and an event that says somebody has asked."""
+    """The address of a server that never responds, and an event that is set by a request."""
     listening, held, asked = socket.create_server(("127.0.0.1", 0)), [], threading.Event()
 
     def accept():
@@ -137,7 +137,7 @@ def test_the_error_names_the_limits_when_a_store_keeps_silent(silent):
 def test_the_error_says_that_there_are_no_credentials_when_nobody_gives_any(silent):
     endpoint, _ = silent
     settings = resolve({"s3.endpoint": endpoint, "cloud.maxRetries": "0"})
-    # a machine that is not in Amazon's cloud has nobody to ask for its role
+    # a host outside of Amazon's cloud has no metadata service for its role
     environ = {"AWS_METADATA_ENDPOINT": "http://127.0.0.1:9"}
     with pytest.raises(StorageError, match="none were found in") as caught:
         open_store("s3://b/t", settings, environ).get("a")

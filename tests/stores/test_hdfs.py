@@ -91,7 +91,7 @@ def test_what_was_not_completed_is_not_there(hdfs):
     store.put("splits/a.split", b"")
     assert not store.put("splits/a.split", b"other", if_absent=True)
     with pytest.raises(StorageError):
-        store.put("splits/a.split/below", b"a file is no folder")
+        store.put("splits/a.split/below", b"a file is not a folder")
     assert [meta.path for meta in store.list("")] == ["splits/a.split"]
 
 

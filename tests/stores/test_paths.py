@@ -1,4 +1,4 @@
-"""A log is data: whoever wrote it must not make a reader leave the table."""
+"""A log is untrusted: no path in it may lead a reader out of the table."""
 
 from __future__ import annotations
 

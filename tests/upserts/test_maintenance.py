@@ -35,7 +35,7 @@ def opened(table) -> OpenTable:
     return OpenTable(table.log, here, table.spec(here).settings)
 
 
-def anew(table) -> KeyTable:
+def reopened(table) -> KeyTable:
     """The table as another process sees it."""
     return KeyTable(open_log(open_store(table.log.store.url)), table.options)
 
@@ -48,7 +48,7 @@ def texts(table) -> dict[int, str]:
 
 def test_keys_are_known_when_the_table_is_read_from_a_checkpoint(table):
     table.log.checkpoint(compact="test")
-    again = anew(table)
+    again = reopened(table)
     assert again.log.snapshot().hash_indexes == table.log.snapshot().hash_indexes
     again.upsert([row(9, "c"), row(0, "c")])
     assert texts(again) == {0: "c", 1: "b", 2: "a", 3: "a", 9: "c"}
@@ -57,7 +57,7 @@ def test_keys_are_known_when_the_table_is_read_from_a_checkpoint(table):
 
 def test_keys_are_known_when_older_versions_were_truncated(table):
     run_truncate(opened(table), dry_run=False)
-    again = anew(table)
+    again = reopened(table)
     again.upsert([row(9, "c")])
     assert texts(again) == {0: "a", 1: "b", 2: "a", 3: "a", 9: "c"}
 

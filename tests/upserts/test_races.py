@@ -1,4 +1,4 @@
-"""Two writers that read the same version: the second works its change out anew, or is refused."""
+"""Two writers that read the same version: the later one recomputes its change, or fails."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def replayed(options, before: list[dict[Row, Row]], meant: dict) -> dict[Row, Ro
         tasks = [[tuple(row) for row in task] for task in meant["tasks"]]
         model.upsert(tasks, meant["overwrite"])
     elif meant["kind"] == "delete":
-        # a row that somebody replaced meanwhile is another row
+        # a row that was replaced meanwhile is another row
         gone = {tuple(row) for row in meant["rows"]}
         model.rows = {key: row for key, row in model.rows.items() if row not in gone}
     else:
@@ -286,7 +286,7 @@ def check(world, options, partitions, record) -> None:
     for identity, answer in record:
         if answer != "unknown":
             assert (identity in seen) == (answer == "yes"), f"{answer}, but not so"
-    # whatever nobody refers to any more goes, and nothing is missed
+    # every file without references is purged, and no others
     world.now += 48 * 3_600_000
     opened = OpenTable(log, newest, table.spec(newest).settings)
     finish(run_purge(opened, older_than_hours=1), LocalContext())

@@ -46,7 +46,7 @@ def predicates_of(
 
 
 def plan_exactly(table: OpenTable, request: ScanRequest) -> Scan:
-    """A plan whose rows are the answer: nobody here looks at them again, as Spark would."""
+    """A plan whose rows are the answer: unlike Spark, nothing here filters them again."""
     found = plan_scan(table, request)
     if not found.plan.filters.exact:
         raise error("CONDITION_NOT_EXACT")

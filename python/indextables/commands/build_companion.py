@@ -105,7 +105,7 @@ class BuildCompanion(Command):
 
 
 def run(command: BuildCompanion, context: Context) -> Steps[list[Row]]:
-    """Build or sync a companion; with STREAMING, until somebody stops it."""
+    """Build or sync a companion; with STREAMING, until it is stopped."""
     request = _request(command)
     if command.poll_interval is None:
         return [(yield from build(request, context))]

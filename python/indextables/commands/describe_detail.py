@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from indextables.commands.grammar import DESCRIBE, TARGET, Command, Rule, columns
 from indextables.commands.target import Target, open_target
-from indextables.commands.timestamps import moment
+from indextables.commands.timestamps import to_datetime
 
 if TYPE_CHECKING:
     from indextables.read.table import OpenTable, Row
@@ -52,8 +52,8 @@ def run_describe_detail(table: OpenTable) -> list[Row]:
             "name": metadata.name,
             "description": metadata.description,
             "location": table.path,
-            "created_at": moment(metadata.created_time),
-            "last_modified": moment(snapshot.timestamp_ms or None),
+            "created_at": to_datetime(metadata.created_time),
+            "last_modified": to_datetime(snapshot.timestamp_ms or None),
             "version": snapshot.version,
             "partition_columns": json.dumps(list(snapshot.partition_columns)),
             "num_files": snapshot.num_files,

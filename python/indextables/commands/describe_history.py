@@ -16,7 +16,7 @@ from indextables.commands.grammar import (
     columns,
 )
 from indextables.commands.target import Target, open_target
-from indextables.commands.timestamps import moment
+from indextables.commands.timestamps import to_datetime
 
 if TYPE_CHECKING:
     from indextables.log.history import HistoryEntry
@@ -47,7 +47,7 @@ def run_describe_history(table: OpenTable, limit: int | None) -> list[Row]:
 def _row(entry: HistoryEntry) -> Row:
     return {
         "version": entry.version,
-        "timestamp": moment(entry.timestamp_ms or None),
+        "timestamp": to_datetime(entry.timestamp_ms or None),
         # other writers do not record their operation
         "operation": entry.operation or "UNKNOWN",
         "operation_parameters": json.dumps(dict(entry.parameters)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from indextables.commands.grammar import DESCRIBE, TARGET, Command, Flag, Rule, columns
 from indextables.commands.target import Target, open_target
-from indextables.commands.timestamps import moment
+from indextables.commands.timestamps import to_datetime
 from indextables.log import entries, members, names
 from indextables.log.actions import Action, UnknownAction
 from indextables.log.checkpoints import kept_actions
@@ -107,7 +107,7 @@ def _shown(kind: Kind, value: Any) -> Any:
     if value is None:
         return None
     if kind is members.TIME:
-        return moment(value)
+        return to_datetime(value)
     written = kind.write(value)
     return _json(written) if isinstance(written, dict | list) else written
 

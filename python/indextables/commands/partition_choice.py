@@ -31,7 +31,7 @@ class PartitionChoice:
     truths: Mapping[tuple[str | None, ...], bool]
 
     def files_of(self, files: pa.Table) -> pa.Table | None:
-        """The chosen splits among these; None when one is of a partition nobody asked about."""
+        """The chosen splits among these; None if one is of a partition that was not evaluated."""
         groups = _group(files, self.columns)
         if any(key not in self.truths for key in groups):
             return None

@@ -114,7 +114,7 @@ def work(payload: Mapping[str, Any]) -> None:
     try:
         done = run_prewarm_task(payload["work"], note)
         failures = [split["error"] for split in done["splits"] if "error" in split]
-    except Exception as failure:  # noqa: BLE001 (whatever it is, whoever waits must hear of it)
+    except Exception as failure:  # noqa: BLE001 (any failure must reach the waiting caller)
         failures = [f"{type(failure).__name__}: {failure}"]
     job["failed_splits"] = len(failures)
     job["status"] = FAILED if failures else COMPLETED

@@ -46,7 +46,7 @@ class DescribedSplit:
 
     @property
     def fields(self) -> list[Mapping[str, Any]]:
-        """How its columns were indexed, as the writer is told."""
+        """How its columns were indexed, in the form of the writer."""
         mapped = {each["name"]: each for each in self.said["doc_mapping"]}
         return [_field(column, mapped.get(column["name"], {})) for column in self.said["columns"]]
 

@@ -18,7 +18,7 @@ from indextables.commands.grammar import (
     require,
 )
 from indextables.commands.target import Target, open_target
-from indextables.commands.timestamps import moment
+from indextables.commands.timestamps import to_datetime
 from indextables.errors import error
 from indextables.log import operations
 from indextables.log.protocol import is_companion
@@ -83,7 +83,7 @@ def run_set_table_root(table: OpenTable, name: str, path: str) -> list[Row]:
 
 
 def run_unset_table_root(table: OpenTable, name: str) -> list[Row]:
-    """Forget a root; one that does not exist is no failure."""
+    """Remove a root; a missing root is not an error."""
     _require_companion(table)
     key = _PREFIX + name
     if key not in table.snapshot.metadata.configuration:
@@ -112,7 +112,7 @@ def run_describe_table_roots(table: OpenTable) -> list[Row]:
 
 
 def _shown(millis: str | None) -> str | None:
-    at = moment(int(millis)) if millis is not None and millis.isdigit() else None
+    at = to_datetime(int(millis)) if millis is not None and millis.isdigit() else None
     return millis if at is None else at.isoformat()
 
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from indextables.config.secret import Secret
 
 PREFIX = "spark.indextables."
-# older names of the same product; their keys mean the same
+# older names of the product; keys with these prefixes are equivalent
 LEGACY_PREFIXES = ("spark.indexfiles.", "spark.tantivy4spark.", "tantivy4spark.", "indexfiles.")
 
 T = TypeVar("T")

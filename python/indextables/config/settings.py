@@ -65,7 +65,7 @@ class Settings:
         return cast("Mapping[str, T]", self.fields.get(option.key, {}))
 
     def over(self, table: Mapping[str, str]) -> Settings:
-        """The settings in force for a table: these, and below them its own properties."""
+        """The effective settings for a table: these, then its own properties."""
         return Settings({**resolve(table=table).values, **self.values}, self.fields)
 
     def describe(self) -> list[tuple[str, str, str]]:

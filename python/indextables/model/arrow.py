@@ -1,4 +1,4 @@
-"""Arrow schemas as table schemas: the way back from `to_arrow`."""
+"""Convert Arrow schemas to table schemas: the inverse of `to_arrow`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from indextables.errors import error
 from indextables.model.kinds import KINDS, Family
 from indextables.model.types import Array, Atomic, DataType, Decimal, Field, Map, Struct
 
-# other forms of the types rows travel as; intervals are named by their units
+# other Arrow forms of the same types; intervals are named by their units
 _NAMES = {
     pa.large_string(): "string",
     pa.string_view(): "string",
@@ -17,12 +17,12 @@ _NAMES = {
 
 
 def schema_from_arrow(schema: pa.Schema) -> Struct:
-    """The table schema whose rows look like this."""
+    """The table schema of rows with this Arrow schema."""
     return Struct(tuple(_field(field) for field in schema))
 
 
 def type_from_arrow(kind: pa.DataType, column: str = "?") -> DataType:
-    """The column type whose values travel as this Arrow type."""
+    """The column type whose values have this Arrow type."""
     types = pa.types
     if kind in _NAMES:
         return Atomic(_NAMES[kind])

@@ -1,6 +1,7 @@
-"""The kinds of column types: one row for each, from which everything that depends on them derives.
+"""The kinds of column types: one table from which everything that depends on types derives.
 
-A kind is a type without what does not decide behaviour: length, collation, units, precision.
+A kind is a type without the parameters that do not affect behavior: length, collation, units,
+precision.
 """
 
 from __future__ import annotations
@@ -28,12 +29,11 @@ class Family(Enum):
 
 @dataclass(frozen=True)
 class Kind:
-    """What one kind of column is.
+    """One kind of column type.
 
-    `arrow` is the type its rows travel as, None where parameters or members decide it. `bits` is
-    the width of the whole numbers that its values are inside. `has_stats`: the log keeps bounds.
-    `is_key`: values that are equal have the same bytes. `text_elsewhere`: other writers keep it as
-    text, in the order of the text.
+    `arrow` is its Arrow type, None if parameters or members determine it. `bits` is the width of
+    the whole numbers that represent its values. `has_stats`: the log stores bounds. `is_key`: equal
+    values have the same bytes. `text_elsewhere`: other writers store it as strings, in their order.
     """
 
     name: str
@@ -53,7 +53,7 @@ _ROWS = (
     Kind("short", _INTEGER, pa.int16(), ("smallint",), bits=16, text_elsewhere=True),
     Kind("integer", _INTEGER, pa.int32(), ("int",), bits=32),
     Kind("long", _INTEGER, pa.int64(), ("bigint",), bits=64),
-    # -0.0 and 0.0 are equal and differ in their bytes
+    # -0.0 and 0.0 are equal but have different bytes
     Kind("float", Family.FLOATING, pa.float32(), ("real",), is_key=False),
     Kind("double", Family.FLOATING, pa.float64(), is_key=False),
     Kind("decimal", Family.DECIMAL, text_elsewhere=True),

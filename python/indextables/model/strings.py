@@ -1,7 +1,7 @@
-"""Strings that need not be UTF-8: Spark keeps any bytes, so does a table.
+"""Strings that need not be UTF-8: Spark allows any bytes, and so does a table.
 
-In Python such a string is a `str` with surrogate escapes, which no valid text has; as Arrow it is
-a string array whose bytes are what they are; in texts of the log it is escaped (`render_string`).
+In Python such a string is a `str` with surrogate escapes, which no valid string has; in Arrow it is
+a string array with the same bytes; in the log it is escaped (`render_string`).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def strings_of(column: pa.Array | pa.ChunkedArray) -> list[str | None]:
 
 
 def render_string(text: str) -> str:
-    """A string as valid text, for the log: itself if it can be."""
+    """A string as valid UTF-8 for the log: unchanged if possible."""
     if is_valid(text) and not text.startswith(_MARK):
         return text
     escaped = "".join(f"%{byte:02X}" if byte in b"%" or byte > 127 else chr(byte)  # noqa: PLR2004 (ASCII)
@@ -88,7 +88,7 @@ def parse_string(text: str) -> str:
 
 
 def parse_strings(texts: Any) -> Any:
-    """A whole column of texts of the log as strings."""
+    """A column of strings of the log, unescaped."""
     marked = pc.starts_with(texts, _MARK)
     if not pc.any(marked, min_count=0).as_py():
         return texts
@@ -97,7 +97,7 @@ def parse_strings(texts: Any) -> Any:
 
 
 def decoded(column: pa.Array) -> pa.Array:
-    """The column with replacement characters for what is not UTF-8, as patterns see it."""
+    """The column with replacement characters for invalid UTF-8, as patterns see it."""
     try:
         return column.cast(pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:

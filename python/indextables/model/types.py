@@ -1,7 +1,7 @@
 """Spark's column types as plain values, read from and written to Spark's own schema JSON.
 
-The log stores a table's schema as Spark's JSON text, and rows travel as Arrow; this module joins
-the two without importing pyspark, so that a table can be opened from plain Python.
+The log stores a table's schema as Spark's JSON, and rows are exchanged as Arrow; this module
+connects the two without importing pyspark, so that a table can be opened from plain Python.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ _DECIMAL = re.compile(r"decimal(?:\(\s*(\d+)\s*,\s*(-?\d+)\s*\))?$")
 
 
 def parse_type(value: Any, column: str = "?") -> DataType:
-    """The type written as this JSON value."""
+    """Parse a type from its JSON value."""
     if isinstance(value, str):
         return _parse_atomic(value, column)
     kind = value.get("type")
@@ -220,7 +220,7 @@ def _parse_atomic(name: str, column: str) -> DataType:
 
 
 def parse_field(value: dict[str, Any], parent: str = "?") -> Field:
-    """The field written as this JSON value."""
+    """Parse a field from its JSON value."""
     name = value["name"]
     column = name if parent == "?" else f"{parent}.{name}"
     metadata = value.get("metadata") or {}
@@ -234,7 +234,7 @@ def parse_field(value: dict[str, Any], parent: str = "?") -> Field:
 def _collate(kind: DataType, path: str, collations: dict[str, Any]) -> DataType:
     """The type with the collations that a field's metadata gives its strings.
 
-    A struct inside has fields of its own, which say their collations themselves.
+    A nested struct has fields of its own, whose metadata have their collations.
     """
     if isinstance(kind, Array):
         return replace(kind, element=_collate(kind.element, f"{path}.element", collations))
@@ -261,11 +261,11 @@ def _collations(kind: DataType, path: str) -> dict[str, str]:
 
 
 def parse_schema(text: str) -> Struct:
-    """The schema written as Spark's JSON text."""
+    """Parse a schema from Spark's JSON."""
     value = json.loads(text)
     return Struct(tuple(parse_field(f) for f in value["fields"]))
 
 
 def render_schema(schema: Struct) -> str:
-    """Spark's JSON text of a schema."""
+    """Spark's JSON of a schema."""
     return json.dumps(schema.to_json(), separators=(",", ":"), ensure_ascii=False)

@@ -80,7 +80,7 @@ class QueryProcess:
 
     async def _ask(self, path: str, pairs: Sequence[tuple[str, str]]) -> Answer:
         child = await self._spawned()
-        # loading libraries is no part of a query's time
+        # loading libraries does not count as query time
         await child.ready.wait()
         if not child.runs:
             return ENDED

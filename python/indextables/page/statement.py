@@ -31,11 +31,13 @@ def condition(view: View, schema: Struct) -> str:
     if view.time and (view.start or view.end):
         kind = _kind(view.time, schema)
         ends = ((">=", view.start), ("<", view.end))
-        parts += [f"{quote_name(view.time)} {op} {moment(end, kind)}" for op, end in ends if end]
+        parts += [
+            f"{quote_name(view.time)} {op} {time_literal(end, kind)}" for op, end in ends if end
+        ]
     return " AND ".join(parts)
 
 
-def moment(given: str, kind: str) -> str:
+def time_literal(given: str, kind: str) -> str:
     """A time of the page as a literal for a column of this kind."""
     try:
         micros = parse_timestamp(given)
@@ -107,7 +109,7 @@ def _literal(value: str, kind: str, name: str) -> str:
         return value
     if kind == "boolean":
         return "true" if value == "true" else "false"
-    return moment(value, kind) if kind in TIMES else quote(value)
+    return time_literal(value, kind) if kind in TIMES else quote(value)
 
 
 def _kind(name: str, schema: Struct) -> str:

@@ -1,8 +1,8 @@
 """Which aggregations the index answers: the engine's request and the columns that come back.
 
-Results are partial, one set of rows per split; Spark (or the planner) merges them by summing counts
-and sums and by taking the least minimum and the greatest maximum. Partition columns are constants
-of a split: the engine never sees them, they are put in from the log.
+Results are partial, one set of rows per split; Spark (or the planner) merges them by adding counts
+and sums and by taking the least minimum and the greatest maximum. Partition columns are constant
+within a split: the engine never sees them, they are added from the log.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Output:
 
 @dataclass(frozen=True)
 class AggregatePlan:
-    """`request` and `engine_schema` go to the engine; `outputs` put the result together.
+    """`request` and `engine_schema` go to the engine; `outputs` assemble the result.
 
     `keys` is how many outputs are group keys; `rows_index` is the engine's row count, if asked.
     """
@@ -71,7 +71,7 @@ class AggregatePlan:
 
     @property
     def from_log(self) -> bool:
-        """Whether partition values and row counts of the log say it all."""
+        """Whether partition values and row counts in the log suffice."""
         return all(
             output.source != "engine" or output.index == self.rows_index for output in self.outputs
         )
@@ -79,7 +79,7 @@ class AggregatePlan:
 
 @dataclass
 class _Builder:
-    """Collects what the engine is asked for while outputs are planned."""
+    """Collects the functions of the engine while outputs are planned."""
 
     groups: list[dict[str, Any]]
     group_fields: list[pa.Field]
@@ -87,7 +87,7 @@ class _Builder:
     function_fields: list[pa.Field]
 
     def ask(self, function: dict[str, Any], kind: pa.DataType) -> int:
-        """The position of a function among the engine's functions, asked for once per type."""
+        """The position of a function among the engine's functions, added once per type."""
         asked = zip(self.functions, self.function_fields, strict=True)
         for position, (known, field) in enumerate(asked):
             if known == function and field.type == kind:
@@ -105,7 +105,7 @@ def plan_aggregation(
     time_zone: str = "",
     spark_merges: bool = False,
 ) -> AggregatePlan | None:
-    """The plan of an aggregation, or None when the index cannot answer some part of it.
+    """The plan of an aggregation, or None if the index cannot answer some part of it.
 
     `time_zone` is the session's: buckets of days and longer need to know it. With `spark_merges`
     Spark adds up partial sums, in the type of the argument.
@@ -210,7 +210,7 @@ def _function(  # noqa: PLR0911
         return Output(field, _PARTITION_SOURCES[op], column=info.name), merge
     if len(path) > 1 or (op != "COUNT" and not info.foldable):
         return None
-    # sums of whole numbers are exact whatever they become afterwards
+    # sums of whole numbers are exact, whatever they are cast to
     exact = op == "SUM" and kind == DOUBLE and kind_of(own) in INTEGRAL_BITS
     asked = {"op": op.lower(), "field": field_name(path)}
     index = builder.ask(asked, _WIDE if exact else kind)
@@ -220,7 +220,7 @@ def _function(  # noqa: PLR0911
 def argument_of(
     function: Function, columns: Columns
 ) -> tuple[tuple[str, ...], DataType, DataType] | None:
-    """The column a function is about, its type, and the wider type it is cast to before."""
+    """The column of a function, its type, and the wider type it is first cast to."""
     arg = function.args[0]
     cast = arg if isinstance(arg, Call) and arg.name == "CAST" and len(arg.args) == 1 else None
     column = arg if cast is None else cast.args[0]

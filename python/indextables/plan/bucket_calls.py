@@ -1,4 +1,4 @@
-"""Calls of bucket functions, checked before any row is read and spelled in one way."""
+"""Calls of bucket functions, checked and normalized before any row is read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOT_CONSTANT = _NotConstant()
 
 @dataclass(frozen=True)
 class BucketCall:
-    """The arguments behind the column, complete and in one spelling; fewest rows of a bucket."""
+    """The complete, normalized arguments after the column; the minimum rows of a bucket."""
 
     arguments: tuple[Any, ...]
     min_doc_count: int = 0

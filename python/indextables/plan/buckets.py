@@ -1,8 +1,8 @@
-"""Group keys that are computed (histograms, ranges, cut dates and times), as the engine is asked.
+"""Computed group keys (histograms, ranges, truncated dates and times) as requests to the engine.
 
 Spark can compute every bucket too (the hooks define what they mean), so whatever is not certain to
 be the same in the engine is left to Spark: other types than numbers under a cast to double, bounds
-that are no numbers, intervals that Spark would refuse. Rows without a bucket are a group of null.
+that are not numbers, intervals that Spark would reject. Rows without a bucket are a group of null.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Bucket = tuple[dict[str, Any], pa.DataType]
 _MOMENT = pa.timestamp("us", tz="UTC")
-# Spark's words for what a date or time is cut down to
+# Spark's units for truncating a date or timestamp
 _TRUNCATIONS = {
     **dict.fromkeys(("YEAR", "YYYY", "YY"), "year"),
     "QUARTER": "quarter",
@@ -89,7 +89,7 @@ def _date_histogram(
 
 
 def _is_number(kind: DataType, chain: tuple[DataType, ...]) -> bool:
-    """Whether a number is seen as a double in the way the engine does it."""
+    """Whether a number is converted to a double as the engine does it."""
     steps = [kind_of(kind), *(kind_of(step) for step in chain)]
     return steps == ["double"] or (
         len(steps) == len(("number", "double"))

@@ -1,4 +1,4 @@
-"""What each column of a table can do: its role in the index, which questions it answers."""
+"""The capabilities of each column: its role in the index, and the predicates it can answer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from indextables.expr.predicate import Path
     from indextables.model.types import DataType, Struct
 
-# what of the indexing options a table remembers, in its configuration
+# the indexing options that a table stores in its configuration
 INDEXING_KEY = "indextables.indexing"
 MAPPING_PREFIX = "docMappingSchema."
-# the limit that a tokenizer has without saying so
+# the default limit of a tokenizer
 _TOKEN_LENGTH = 255
-# kinds that other writers keep as text, in the order of the text
+# kinds that other writers store as strings, in string order
 AS_TEXT_KINDS = frozenset(kind.name for kind in KINDS.values() if kind.text_elsewhere)
 
 
@@ -32,7 +32,7 @@ AS_TEXT_KINDS = frozenset(kind.name for kind in KINDS.values() if kind.text_else
 class ColumnInfo:
     """One top-level column. `role` is string, text, json, ip, or auto for all that is not text.
 
-    `as_text` says that another writer kept numbers or times as their text, in the text's order.
+    `as_text` says that another writer stored numbers or timestamps as strings, in string order.
     """
 
     name: str
@@ -50,7 +50,7 @@ class ColumnInfo:
 
     @property
     def analyzer(self) -> str:
-        """The tokenizer by the name that the index keeps, with its limit of token bytes."""
+        """The tokenizer by its name in the index, with its limit of token bytes."""
         if self.role not in ("text", "json") or self.tokenizer == "raw":
             return "raw"
         limited = self.token_length != _TOKEN_LENGTH
@@ -63,7 +63,7 @@ class ColumnInfo:
 
     @property
     def columnar(self) -> bool:
-        """Whether whole values lie column by column: what sorting and aggregating need."""
+        """Whether whole values are columnar, which sorting and aggregating need."""
         kind = kind_of(self.type)
         if not self.fast or self.role in ("text", "json") or kind in NESTED:
             return False
@@ -76,19 +76,19 @@ class ColumnInfo:
         kind = kind_of(self.type)
         if kind in UNORDERED:
             return False
-        # the bits of floats outside of columns keep two zeros
+        # outside of columns, floats have two zeros
         return self.columnar or (self.readable and kind not in FLOATING)
 
     @property
     def readable(self) -> bool:
-        """Whether the engine can look at whole values, by column or row by row."""
+        """Whether the engine can read whole values, by column or row by row."""
         return self.stored or self.columnar
 
     @property
     def ordered(self) -> bool:
         """Whether statistics in the log are known to follow the order of the values read back.
 
-        JSON and addresses of other writers come back in another spelling than they were counted in.
+        JSON and IP addresses of other writers are read back in another form than their statistics.
         """
         if self.as_text or self.role in ("json", "ip"):
             return False
@@ -107,7 +107,7 @@ class Columns:
         return next((info for info in self.infos if info.name == name), None)
 
     def at(self, path: Path) -> ColumnInfo | None:
-        """The column a path leads into."""
+        """The column that a path begins with."""
         return self.get(path[0]) if path else None
 
     @property
@@ -117,7 +117,7 @@ class Columns:
 
     @property
     def searchable(self) -> tuple[ColumnInfo, ...]:
-        """Columns a search over all fields looks at."""
+        """The columns that a search over all fields covers."""
         return tuple(info for info in self.infos if info.indexed and not info.partition)
 
     def comparable(self, path: Path) -> bool:
@@ -129,7 +129,7 @@ class Columns:
         return kind_of(found.type) not in NESTED and info.role != "ip"
 
     def testable(self, path: Path) -> bool:
-        """Whether the engine tells null from not null at a path."""
+        """Whether the engine distinguishes null from not null at a path."""
         if len(path) == 1:
             return self.at(path) is not None
         found = self.schema.find(path)
@@ -140,7 +140,7 @@ class Columns:
         )
 
     def reachable(self, path: Path) -> bool:
-        """Whether the engine's spelling of a path means this column and no other."""
+        """Whether the engine's form of a path is unambiguous."""
         return len(path) == 1 or (
             self.get(".".join(path)) is None and not any("\\" in part for part in path)
         )
@@ -169,8 +169,8 @@ def describe_columns(
 ) -> Columns:
     """The columns of a table from its metadata.
 
-    Our writer remembers the roles in the configuration. For tables of other writers the document
-    mappings tell: those of the configuration, and `mappings`, texts found in file entries.
+    Our writer stores the roles in the configuration. For tables of other writers they follow from
+    the document mappings: those of the configuration, and `mappings`, found in entries.
     """
     configuration = configuration or {}
     remembered = json.loads(configuration.get(INDEXING_KEY, "{}"))

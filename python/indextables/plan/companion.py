@@ -221,7 +221,7 @@ def _problem(problem: str, available: Sequence[str]) -> Exception:
 def follow_names(companion: Companion, source: SourceSnapshot) -> Companion:
     """The companion with the names that its columns have in a version of the source.
 
-    Columns are told apart by their ids or their names in files; those that left are left out.
+    Columns are identified by their ids or their names in files; dropped ones are left out.
     """
     if not companion.columns:
         return companion

@@ -11,7 +11,7 @@ from indextables.errors import error
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# the member of a table's configuration that keeps the conditions, by name
+# the member of a table's configuration that holds the conditions, by name
 CHECKS_KEY = "indextables.checks"
 
 
@@ -36,12 +36,12 @@ def checks_of(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def remember_checks(checks: Mapping[str, str]) -> dict[str, str]:
-    """What a table's configuration keeps of its conditions."""
+    """The conditions as stored in a table's configuration."""
     return {CHECKS_KEY: json.dumps(dict(checks), ensure_ascii=False)} if checks else {}
 
 
 def add_check(configuration: Mapping[str, str], constraint: Mapping[str, Any]) -> dict[str, str]:
-    """The property with one more condition; other constraints come with CREATE TABLE only."""
+    """The property with one more condition; other constraints are only set by CREATE TABLE."""
     if constraint["kind"] != "check":
         raise error("CONSTRAINT_UNSUPPORTED", constraint=constraint["sql"])
     checks = checks_of(configuration)
@@ -51,7 +51,7 @@ def add_check(configuration: Mapping[str, str], constraint: Mapping[str, Any]) -
 
 
 def drop_check(configuration: Mapping[str, str], name: str, *, missing_ok: bool) -> dict[str, str]:
-    """The property without a condition; nothing when it was the last."""
+    """The property without a condition; None if it was the last."""
     checks = checks_of(configuration)
     if checks.pop(name, None) is None and not missing_ok:
         raise error("CONSTRAINT_UNKNOWN", name=name, available=", ".join(sorted(checks)) or "none")
@@ -59,7 +59,7 @@ def drop_check(configuration: Mapping[str, str], name: str, *, missing_ok: bool)
 
 
 def require_no_checks(configuration: Mapping[str, str], path: str) -> None:
-    """Refuse a write that no Spark checks: the conditions are SQL."""
+    """Reject a write without Spark, because the conditions are SQL."""
     checks = checks_of(configuration)
     if checks:
         raise error("CONSTRAINT_UNCHECKED", path=path, names=", ".join(sorted(checks)))

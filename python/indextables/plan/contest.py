@@ -1,4 +1,4 @@
-"""Several rows of one key: which one stays. Pure; whole columns at once."""
+"""Decide which of several rows of one key stays. Pure; whole columns at once."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# columns of a contest beside those of the table
+# columns besides those of the table
 ID, ARRIVAL, DELETES = "__id", "__arrival", "__deletes"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`dead` says of each row whether it goes.
+    """`dead` marks the rows that are deleted.
 
     `updated` are old rows that a new one replaces, and the new ones that replace them. `parts` are
-    the rows that are folded into one new row per key, in order; `starts` are the places in `parts`
-    where a key begins.
+    the rows that are merged into one new row per key, in order; `starts` are the positions in
+    `parts` where a key begins.
     """
 
     dead: NDArray[np.bool_]
@@ -57,7 +57,7 @@ def contest(rows: pa.Table, sequence: Sequence[str], engine: str) -> Outcome:
 
 
 def _in_order(rows: pa.Table, codes: pa.Array, sequence: Sequence[str]) -> NDArray[np.int64]:
-    """Rows key by key, in the order they count; an absent sequence is the smallest."""
+    """Rows sorted by key and precedence; a missing sequence is the smallest."""
     arrays: dict[str, pa.Array | pa.ChunkedArray] = {"key": codes}
     for number, name in enumerate(sequence):
         arrays[f"{number} present"] = pc.is_valid(rows.column(name)).cast(pa.int8())
@@ -95,10 +95,10 @@ def _replaced(
     lives: NDArray[np.bool_],
     folded: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
-    """Of rows key by key: old ones that go while a new one comes, and those new ones."""
+    """Among rows sorted by key: old rows that are replaced, and the new ones that replace them."""
     sizes = np.diff(np.append(starts, len(is_old)))
     comes = lives & ~is_old
-    # a folded row is new as well, though none of its parts lives
+    # a merged row is new too, although none of its parts stays
     new = np.logical_or.reduceat(comes if folded is None else comes | folded, starts)
     goes = is_old & ~lives
     old = np.logical_or.reduceat(goes, starts)
@@ -107,7 +107,7 @@ def _replaced(
 
 
 def fold_rows(rows: pa.Table, starts: NDArray[np.int64]) -> pa.Table:
-    """One row per key: of each column the last value that is not null."""
+    """One row per key, with the last value of each column that is not null."""
     sizes = np.diff(np.append(starts, rows.num_rows))
     ends = starts + sizes - 1
     places = np.arange(rows.num_rows)

@@ -150,8 +150,8 @@ def _choose(runs: _Runs, files: pa.Table) -> _Numbers:
 def _totals(runs: _Runs, files: pa.Table) -> _Numbers:
     """The rows of each file: as its table says, or as its runs do; -1 where neither knows."""
     totals: _Numbers = pc.fill_null(files["rows"], -1).to_numpy().astype(np.int64)
-    told = (runs.file >= 0) & ((runs.total > 0) | (runs.rows == 0))
-    unknown = told & (totals[runs.file] < 0) if files.num_rows else told
+    known = (runs.file >= 0) & ((runs.total > 0) | (runs.rows == 0))
+    unknown = known & (totals[runs.file] < 0) if files.num_rows else known
     found: _Numbers = totals.copy()
     found[runs.file[unknown]] = runs.total[unknown]
     return found

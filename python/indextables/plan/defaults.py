@@ -1,4 +1,4 @@
-"""Default values of columns, as Spark keeps them in a column's metadata."""
+"""Default values of columns, as Spark stores them in a column's metadata."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CURRENT_DEFAULT, INITIAL_DEFAULT = "CURRENT_DEFAULT", "EXISTS_DEFAULT"
 
 
 def require_no_defaults(schema: Struct, missing: Iterable[str]) -> None:
-    """Refuse to leave out columns whose value only Spark can compute."""
+    """Reject data without columns whose default only Spark can compute."""
     for name in missing:
         field = schema.get(name)
         if field is not None and CURRENT_DEFAULT in field.metadata:

@@ -1,4 +1,4 @@
-"""Columns that a table no longer has, while splits may still have their values."""
+"""Dropped columns, whose values may still be in splits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from indextables.plan.columns import INDEXING_KEY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# the member of a table's configuration that keeps their names
+# the member of a table's configuration that holds their names
 DROPPED_KEY = "indextables.dropped"
 
 
@@ -21,7 +21,7 @@ def dropped_columns(configuration: Mapping[str, str]) -> frozenset[str]:
 
 
 def remember_dropped(configuration: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The configuration of a table that lost columns."""
+    """The configuration of a table after dropping columns."""
     gone = dropped_columns(configuration) | {name.lower() for name in names}
     if not gone:
         return dict(configuration)
@@ -47,7 +47,7 @@ def without_dropped(configuration: Mapping[str, str]) -> dict[str, str]:
 def check_not_dropped(
     names: Iterable[str], known: Iterable[str], configuration: Mapping[str, str]
 ) -> None:
-    """Refuse new columns with the name of a dropped one: old values would come back."""
+    """Reject new columns with the name of a dropped one: old values would reappear."""
     gone = dropped_columns(configuration)
     before = {name.lower() for name in known}
     for name in names:

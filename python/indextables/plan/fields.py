@@ -1,4 +1,4 @@
-"""How columns are indexed when they are written, what the table remembers of it, and appends."""
+"""How columns are indexed when they are written, and how the table stores that for appends."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def plan_fields(
 ) -> list[dict[str, Any]]:
     """The writer's field list for the columns that go into splits, in schema order.
 
-    On an append `configuration` is the table's: what it remembers holds, and an option that says
-    something else is an error.
+    On an append `configuration` is the table's: it determines the fields, and an option that
+    contradicts it is an error.
     """
     _check_names(schema, settings, partition_columns, dropped_columns(configuration or {}))
     remembered = json.loads((configuration or {}).get(INDEXING_KEY, "{}"))
@@ -71,7 +71,7 @@ def plan_fields(
 
 
 def remember_fields(fields: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What a table's configuration keeps of its fields, for appends and for planning."""
+    """The fields as stored in a table's configuration, for appends and for planning."""
     kept = {
         field["name"]: {key: field[key] for key in _REMEMBERED if key in field} for field in fields
     }
@@ -79,7 +79,7 @@ def remember_fields(fields: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def remember_layout(settings: Settings) -> dict[str, str]:
-    """What a table's configuration keeps of the layout, for writes and merges that do not say."""
+    """The layout as stored in a table's configuration, the default for writes and merges."""
     if not settings.is_set(indexing.LAYOUT):
         return {}
     return {indexing.LAYOUT.full_key: settings.get(indexing.LAYOUT)}
@@ -167,7 +167,7 @@ def _check_names(
 def _check_same(
     field: Field, planned: Mapping[str, Any], known: Mapping[str, Any], settings: Settings
 ) -> None:
-    """An option given on append must say what the table says."""
+    """An option given on append must agree with the table."""
     name = field.name.lower()
     given: dict[str, Option[Any]] = {
         "role": indexing.TYPEMAP,
@@ -188,7 +188,7 @@ def _check_same(
 def _stats_columns(
     schema: Struct, settings: Settings, partition_columns: Sequence[str]
 ) -> frozenset[str]:
-    """The columns that get minimum and maximum: the first so many that can have them."""
+    """The columns that get minimum and maximum: the first that can have them, up to a limit."""
     chosen = settings.get(log.STATS_COLUMNS)
     eligible = [
         field.name

@@ -1,9 +1,9 @@
-"""Which filters the index answers, and the query that answers them.
+"""Which predicates the index answers, and the query that answers them.
 
-A filter is `exact` when the engine's rows are Spark's rows, `superset` when the engine only narrows
-and Spark must look again, `no` when the index cannot help. SQL's unknown is resolved here: each
-predicate has a set of rows where it is true and one where it is false, and NOT swaps the two, so
-the engine needs plain set algebra only.
+A predicate is `exact` if the engine finds the same rows as Spark, `superset` if the engine only
+narrows and Spark must filter again, `no` if the index cannot answer it. SQL's unknown is resolved
+here: each predicate has a set of rows where it is true and one where it is false, and NOT swaps the
+two, so the engine needs only plain set algebra.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 EXACT, SUPERSET, NO = "exact", "superset", "no"
-# longer texts are not in the term dictionary
+# longer strings are not in the term dictionary
 _MAX_TERM_BYTES = 65_530
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows as a query, and how well it describes them."""
+    """A set of rows as a query, and how exactly it describes them."""
 
     tree: Tree
     grade: str
@@ -59,10 +59,10 @@ class Part:
 
 @dataclass(frozen=True)
 class FilterPlan:
-    """What becomes of filters.
+    """How predicates are answered.
 
-    `pushed` has one grade per predicate; `query` is all that is pushed, partition tests included
-    (what a split is asked is in `splits.split_queries`); `pruning` is all of them as one.
+    `pushed` has one grade per predicate; `query` is all that is pushed, including predicates on
+    partition columns (`queries.split_queries` resolves these per split); `pruning` is their AND.
     """
 
     pushed: tuple[str, ...]
@@ -86,7 +86,7 @@ def plan_filters(
 ) -> FilterPlan:
     """Grade predicates (as parsed) and build the query.
 
-    `check_query` parses a search text against default fields and raises what is wrong with it.
+    `check_query` parses a search query against default fields and raises its errors.
     `time_zone` is the session's: where it is UTC, casts between dates and times are exact.
     """
     bound = [bind(predicate, columns.schema, time_zone) for predicate in predicates]
@@ -117,7 +117,7 @@ def plan_runtime(predicate: Predicate) -> Predicate:
 
 
 def _worth(predicate: Predicate, part: Part, columns: Columns) -> str:
-    """The grade to report: what the index cannot answer may still leave out whole splits."""
+    """The grade to report: a predicate that the index cannot answer may still prune splits."""
     if part.grade != NO:
         return part.grade
     for node in walk(predicate):
@@ -227,7 +227,7 @@ def _leaf(leaf: Predicate, columns: Columns, *, wanted: bool) -> Part:  # noqa: 
 def _search(leaf: Search, columns: Columns, *, wanted: bool) -> Part:
     info = columns.at(leaf.path)
     if info is not None and (info.partition or not info.indexed):
-        return Part(ALL, NO)  # no index has it; Spark matches the rows
+        return Part(ALL, NO)  # not in any index; Spark matches the rows
     tree: Tree = {
         "type": "search",
         "query": leaf.query,
@@ -262,7 +262,7 @@ def _element(leaf: HasElement, columns: Columns, *, wanted: bool) -> Part:
 
 
 def _values(leaf: Range | OneOf | TextMatch, columns: Columns) -> Tree | None:
-    """The rows whose value passes the test; None when the index cannot tell."""
+    """The rows whose value matches; None if the index cannot tell."""
     if not columns.comparable(leaf.path):
         return None
     field = field_name(leaf.path)
@@ -279,7 +279,7 @@ def _is_address(leaf: OneOf, columns: Columns) -> bool:
 
 
 def _address(leaf: OneOf, *, wanted: bool) -> Part:
-    """Texts against addresses: one address may be written in several ways, Spark compares texts."""
+    """Strings against IP addresses: an address has several forms, and Spark compares strings."""
     field = field_name(leaf.path)
     if not wanted:
         return Part(NONE, EXACT) if leaf.or_null else Part(_exists(field), SUPERSET)
@@ -337,7 +337,7 @@ def _too_long(value: Any) -> bool:
 
 
 def _is_address_text(text: str) -> bool:
-    """Whether a text names an address; no other text can be a value of the column."""
+    """Whether a string is an IP address; no other string can be a value of the column."""
     try:
         ipaddress.ip_address(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Final results of aggregations, when the planner answers by itself.
+"""Final results of aggregations that the planner answers itself.
 
-What Spark would do after a partial aggregation is done here: partial rows are merged, averages
-divided, distinct values counted.
+Does what Spark does after a partial aggregation: merges partial rows, divides averages, counts
+distinct values.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Final:
 
 @dataclass(frozen=True)
 class CompletePlan:
-    """A partial plan and what becomes of its results.
+    """A partial plan, and how its results are finished.
 
     `keys` counts the real group keys; the partial plan has one more when values are distinct.
     """
@@ -72,7 +72,7 @@ def plan_complete(
     """The plan for a whole aggregation, with averages and distinct values of one column."""
     keys, functions = aggregation.group_by, aggregation.functions
     if not all(function.name for function in functions):
-        return None  # a function that the hooks have no word for
+        return None  # a function that the hooks do not know
     distinct = [f.args for f in functions if f.distinct and f.name not in _IDEMPOTENT]
     if any(args != distinct[0] for args in distinct) or any(len(args) != 1 for args in distinct):
         return None

@@ -19,7 +19,7 @@ _WORDS = re.compile(r"[\w.-]+(?:\s+[\w.-]+)*")
 
 
 def find_hints(predicates: Iterable[Predicate], columns: Columns) -> tuple[str, ...]:
-    """What to say of bound predicates, each thing once."""
+    """Hints for bound predicates, without repetition."""
     found: dict[str, None] = {}
     for predicate in predicates:
         for node in walk(predicate):

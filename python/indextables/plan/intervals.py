@@ -53,7 +53,7 @@ class Interval:
 
 
 def parse_interval(text: Any) -> Interval | None:
-    """The interval a text names: a number and a unit or its word, or the word alone for one."""
+    """Parse an interval: a number and a unit or its name, or the name alone for one."""
     found = _FORM.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return None

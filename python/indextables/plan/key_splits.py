@@ -1,4 +1,4 @@
-"""The bucket of a split, as its entry in the log says it."""
+"""The bucket of a split, from its entry in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The primary key of a table: what its properties ask for, checked against its columns."""
+"""The primary key of a table: its properties, checked against its columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEY_ROLES = ("string", "auto")
 
 @dataclass(frozen=True)
 class KeySpec:
-    """How rows of the same key become one.
+    """How rows of the same key are merged.
 
     `inside` is the key without partition columns: what is hashed, and what is in splits.
     """
@@ -44,7 +44,7 @@ class KeySpec:
 def plan_key(
     schema: Struct, partition_columns: Sequence[str], settings: Settings
 ) -> KeySpec | None:
-    """The key the settings ask for, or None when the table has none."""
+    """The key in the settings, or None if the table has none."""
     columns = _named(schema, rows.PRIMARY_KEY, settings)
     if not columns:
         return None
@@ -79,7 +79,7 @@ def _named(schema: Struct, option: Option[tuple[str, ...]], settings: Settings) 
 
 
 def _found(schema: Struct, names: Sequence[str], key: str) -> tuple[str, ...]:
-    """Columns as the schema spells them."""
+    """Column names as the schema has them."""
     by_name = {name.lower(): name for name in schema.names}
     for name in names:
         if name.lower() not in by_name:
@@ -110,7 +110,7 @@ def check_same_key(settings: Settings, configuration: Mapping[str, str]) -> None
 
 
 def remember_key(settings: Settings) -> dict[str, str]:
-    """What a table's configuration keeps of the keys of row-level changes."""
+    """The keys of row-level changes as stored in a table's configuration."""
     return {
         option.key: _text(settings.get(option))
         for option in rows.OPTIONS

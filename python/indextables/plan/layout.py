@@ -1,4 +1,4 @@
-"""How rows should arrive at the tasks that write them."""
+"""The distribution and order of rows in the tasks that write them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns whose equal values come to one task, the order within it, and bytes per task."""
+    """The columns that cluster rows into tasks, the order within a task, and bytes per task."""
 
     cluster_by: tuple[str, ...] = ()
     sort_by: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Layout:
 def plan_layout(
     schema: Struct, partitions: tuple[str, ...], settings: Settings, *, whole_rows: bool = True
 ) -> Layout:
-    """Rows of a partition come together, in order, so that a task writes one split at a time.
+    """Rows are clustered and sorted by partition, so that a task writes one split at a time.
 
     Optimized writes also balance tasks: Spark splits and coalesces them to the given size, which
     it only does for rows that are clustered. Without partitions any column serves for that, as
@@ -41,9 +41,9 @@ def plan_layout(
 
 
 def rows_per_split(rows: int | None, size: int, settings: Settings) -> int | None:
-    """How many rows fill a split, by the size of those the table has; None when that says nothing.
+    """How many rows fill a split, estimated from the splits of the table; None if unknown.
 
-    The size of a split is an estimate until it is finished; that of finished ones is known.
+    The size of a split is an estimate until it is complete; that of complete ones is known.
     """
     balanced = settings.get(keys.OPTIMIZE) and settings.get(keys.DISTRIBUTION_MODE) == "balanced"
     if not balanced or not rows or not size or rows < settings.get(keys.MIN_ROWS_FOR_ESTIMATION):

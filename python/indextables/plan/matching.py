@@ -1,4 +1,4 @@
-"""Searching rows that no index answers: how their columns are searched."""
+"""How columns of rows are searched without an index."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def describe_rows(fields: Sequence[Field], columns: Columns | None, mode: str) -
 
 
 def check_field(name: str, described: Sequence[Described], mode: str) -> None:
-    """Raise what is wrong with searching a column in this mode."""
+    """Raise an error if a column cannot be searched in this mode."""
     found = next(d for d in described if d["name"] == name)
     tokenized = found.get("role") == "text" and found.get("tokenizer") != "raw"
     if mode == "text" and not tokenized:
@@ -46,6 +46,6 @@ def check_field(name: str, described: Sequence[Described], mode: str) -> None:
 
 
 def query_tree(text: str, field: str | None, mode: str) -> dict[str, Any]:
-    """The engine's tree of a search text; without a field, in every column."""
+    """The engine's tree of a search query; without a field, over every column."""
     fields = [] if field is None else [field]
     return {"type": "search", "query": text, "fields": fields, "mode": mode}

@@ -1,6 +1,6 @@
 """Which splits MERGE SPLITS joins: pure, from the files of a snapshot to groups.
 
-Only splits of the same partition and tags can be joined. Within these, small ones are taken in
+Only splits of the same partition and tags can be merged. Within these, small ones are taken in
 order of age until the target size is reached. Splits with deleted rows are rewritten
 whatever their size, because that is how deleted rows leave the table.
 """
@@ -67,7 +67,7 @@ class _Candidate:
 def plan_merge(
     files: pa.Table, limits: MergeLimits, left_alone: Collection[str] = ()
 ) -> tuple[MergeGroup, ...]:
-    """The groups worth merging; `left_alone` are splits that could not be read recently."""
+    """The groups worth merging; `left_alone` are splits that recently could not be read."""
     by_kind: dict[Any, list[_Candidate]] = defaultdict(list)
     partitions: dict[Any, Mapping[str, str]] = {}
     small = limits.skip_threshold * limits.target_bytes
@@ -128,7 +128,7 @@ def fold_statistics(
     """
     low: dict[str, str] = {}
     high: dict[str, str] = {}
-    # other writers' texts of these kinds are not in the order of the type
+    # strings of these kinds by other writers are not in the order of the type
     trusted = {f.name for f in schema.fields if kind_of(f.type) not in AS_TEXT_KINDS}
     for (name,), known in read_extremes(sources, schema, names, trusted).items():
         if known.low.null_count or known.high.null_count or not len(known.low):

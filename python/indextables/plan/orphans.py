@@ -1,4 +1,4 @@
-"""Which files of a table nothing refers to: pure, from a listing and references to a choice."""
+"""Files of a table that nothing references: pure, from a listing and references."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class StoredFile:
 def plan_orphans(
     stored: Collection[StoredFile], referenced: Collection[str], too_old_ms: float, limit: int
 ) -> tuple[tuple[StoredFile, ...], int]:
-    """Files that nothing refers to and that are too old to belong to a running writer.
+    """Files that nothing references and that are too old to belong to a running writer.
 
-    The oldest come first; the second value counts all there are, beyond the limit too.
+    The oldest come first; the second value is their total number, beyond the limit too.
     """
     orphans = sorted(
         (

@@ -1,4 +1,4 @@
-"""Partial results of aggregations: put together per split, computed from the log, merged."""
+"""Partial results of aggregations: assembled per split, computed from the log, merged."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _Fold: TypeAlias = tuple[str, str, pc.FunctionOptions | None]
 def complete_partial(
     batch: pa.RecordBatch, plan: AggregatePlan, constants: Mapping[str, pa.Scalar]
 ) -> pa.RecordBatch:
-    """What the engine gave for one split, with the split's partition values put in."""
+    """The engine's result for one split, completed by the split's partition values."""
     rows = batch.column(plan.rows_index) if plan.rows_index >= 0 else None
     if plan.keys and not plan.request["group_by"] and rows is not None:
-        # asked without keys of its own, the engine has a row even where none matched: no group
+        # without keys the engine returns a row even if nothing matched, which is not a group
         batch = batch.filter(pc.greater(rows, 0))
         rows = batch.column(plan.rows_index)
     arrays = []
@@ -71,7 +71,7 @@ def _times(value: pa.Array, rows: pa.Array, kind: pa.DataType) -> pa.Array:
 def partials_from_log(
     files: pa.Table, plan: AggregatePlan, schema: Struct, partition_columns: tuple[str, ...]
 ) -> pa.Table | None:
-    """One row per split from the log alone; None when a split's row count is not recorded."""
+    """One row per split from the log alone; None if a split's row count is not recorded."""
     if not plan.from_log:
         return None
     rows = live_rows(files)
@@ -92,14 +92,14 @@ def partials_from_log(
 
 
 def live_rows(files: pa.Table) -> pa.Array | None:
-    """Rows per split after deletions, null-free; None when some split does not record them."""
+    """Rows per split after deletions; None if some split does not record them."""
     rows = files.column("numRecords").combine_chunks()
     if rows.null_count:
         return None
     if "deletionVector" not in files.column_names:
         return rows.cast(pa.int64())
     deleted = pc.struct_field(files.column("deletionVector"), "cardinality").combine_chunks()
-    if "hidden" in files.column_names:  # of a companion: in place of the vector
+    if "hidden" in files.column_names:  # for a companion, instead of the vector
         hidden = pc.struct_field(files.column("hidden"), "cardinality").combine_chunks()
         deleted = pc.coalesce(hidden, deleted.cast(pa.int64()))
     return pc.subtract(rows, pc.fill_null(deleted, 0)).cast(pa.int64())
@@ -175,7 +175,7 @@ def _merged(grouped: pa.Table, output: Output, merge: str, *, ansi: bool) -> pa.
 
 
 def _to_long(array: pa.ChunkedArray, column: str | None) -> pa.ChunkedArray:
-    """Sums that left the range of a long fail, naming the column, or wrap where none is given."""
+    """Sums beyond the range of a long fail, naming the column, or wrap if none is given."""
     low, high = (pa.scalar(end, pa.int64()).cast(_WIDE) for end in (_LONG_MIN, _LONG_MAX))
     wide = array.cast(_WIDE)
     outside = pc.or_(pc.less(wide, low), pc.greater(wide, high))

@@ -1,4 +1,4 @@
-"""Partition values: the log keeps them as text, plans compare them by the column's type."""
+"""Partition values: strings in the log, typed values in plans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def map_column(maps: pa.ChunkedArray | pa.Array, key: str) -> pa.Array:
-    """The text under one key of a column of maps; null where the key is missing."""
+    """The string of one key in a column of maps; null where the key is missing."""
     if isinstance(maps, pa.ChunkedArray):
         chunks = [map_column(chunk, key) for chunk in maps.chunks]
         return pa.concat_arrays(chunks) if chunks else pa.array([], pa.string())

@@ -37,7 +37,7 @@ class Parts:
 
     @property
     def in_splits(self) -> tuple[str, ...]:
-        """The segments that lie in splits."""
+        """The segments that are inside splits."""
         return tuple(name for name in self.segments if name not in _OUTSIDE)
 
 
@@ -48,7 +48,7 @@ def plan_parts(
     *,
     fail_on_missing: bool,
 ) -> Parts:
-    """The parts by their one name, and the fields the table has."""
+    """The parts by their canonical names, and the fields that the table has."""
     unknown = [name for name in segments if name.upper() not in SEGMENTS]
     if unknown:
         known = ", ".join(sorted(SEGMENTS))

@@ -1,4 +1,4 @@
-"""Which splits can hold a matching row: decided by partition values and by minimum and maximum.
+"""Prune splits that cannot have a matching row, by partition values, minimum and maximum.
 
 For every split: may the predicate be true for some row of it? NOT asks whether it may be false, so
 any depth of logic is sound. The unknown counts as possible.
@@ -47,7 +47,7 @@ _LEAVES = (Range, OneOf, TextMatch, Missing, HasElement)
 
 @dataclass(frozen=True)
 class PruneCounters:
-    """How many splits were looked at and why some were left out."""
+    """How many splits were considered, and why some were pruned."""
 
     considered: int
     pruned_by_partition: int
@@ -55,7 +55,7 @@ class PruneCounters:
     kept: int
 
     def narrowed_to(self, kept: int) -> PruneCounters:
-        """The counters when what the log says of keys left out some more."""
+        """The counters after hash indexes pruned some more."""
         return replace(self, pruned_by_stats=self.pruned_by_stats + self.kept - kept, kept=kept)
 
 
@@ -70,9 +70,9 @@ def prune_splits(
 ) -> tuple[pa.Table, PruneCounters]:
     """The splits that may hold a matching row. The predicate may be bound or as parsed.
 
-    `columns` tells which statistics follow the order of their types; without it only those are
-    used that every writer keeps alike. `bounds` are those of `files`, if an earlier query read
-    them already.
+    `columns` tells which statistics follow the order of their types; without it, only those are
+    used that all writers store alike. `bounds` are those of `files`, if an earlier query has read
+    them.
     """
     bound = bind(predicate, schema)
     total = files.num_rows

@@ -1,4 +1,4 @@
-"""What each split is asked: the pushed query with the split's partition values filled in."""
+"""The query of each split: the pushed query with the split's partition values filled in."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def split_queries(
     if not tests:
         return [query_for(plan, columns, {})], [0] * files.num_rows
     values = partition_arrays(files, columns.schema, columns.partition_names)
-    # what cannot be evaluated here (some regular expressions) is not pushed either
+    # predicates that cannot be evaluated here (some regular expressions) are not pushed either
     evaluated = [(test, evaluate_leaf(test, values)) for test in tests]
     truths = {test: truth for test, truth in evaluated if truth is not None}
     code = pa.repeat(pa.scalar(0, pa.int64()), files.num_rows)

@@ -1,4 +1,4 @@
-"""The plan of one scan: which splits, asked what, returning which columns, by whom."""
+"""The plan of one scan: its splits, queries and columns, and where it runs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from indextables.plan.tree import Tree
 
 
-# what Spark itself assumes of a row and of a text in it
+# Spark's own assumptions about the size of a row and of a string
 _ROW_BYTES = 8
 _TEXT_BYTES = 20
 
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """All decisions of a scan. `query_of` gives each split of `files` its place in `queries`."""
+    """All decisions of a scan. `query_of` has the index in `queries` for each split of `files`."""
 
     files: pa.Table
     schema: pa.Schema
@@ -44,18 +44,18 @@ class ScanPlan:
 
     @cached_property
     def bytes(self) -> int:
-        """Size of the splits that are left."""
+        """Size of the remaining splits."""
         return int(pc.sum(self.files.column("size")).as_py() or 0)
 
     @cached_property
     def rows_read(self) -> int | None:
-        """Live rows of the splits that are left, if the log knows."""
+        """Live rows of the remaining splits, if the log records them."""
         found = live_rows(self.files)
         return None if found is None else int(pc.sum(found, min_count=0).as_py() or 0)
 
     @property
     def rows(self) -> int | None:
-        """What the scan returns at most, as far as is known."""
+        """The maximum number of rows that the scan returns, if known."""
         if self.aggregate is not None and not self.aggregate.keys:
             return max(1, int(self.files.num_rows))
         most = self.rows_read
@@ -63,7 +63,7 @@ class ScanPlan:
 
     @property
     def output_bytes(self) -> int:
-        """About how large the rows are in Spark's memory, which decides how it joins them."""
+        """The estimated size of the rows in Spark's memory, which decides how it joins them."""
         rows, schema = self.rows, self.schema if self.aggregate is None else self.aggregate.schema
         return self.bytes if rows is None else rows * row_width(schema)
 
@@ -79,7 +79,7 @@ class ScanPlan:
 
 
 def row_width(schema: pa.Schema) -> int:
-    """Bytes of a row as Spark guesses them: fixed types by their size, texts by a usual length."""
+    """Bytes of a row as Spark estimates them: fixed types by size, strings by a typical length."""
     return _ROW_BYTES + sum(_width(field.type) for field in schema)
 
 
@@ -97,14 +97,14 @@ def _width(kind: pa.DataType) -> int:
 
 # opening a split takes as long as reading this much
 _OPENING_BYTES = 256 << 10
-# a value of a column, or the place of a match in the index
+# a value of a column, or the position of a match in the index
 _VALUE_BYTES = 8
 # every row may be a group of its own, which comes back as a row of the answer
 _KEY_BYTES = 64
 
 
 def touched_bytes(plan: ScanPlan, columns: Columns) -> int:
-    """About how much is read to find the rows and to aggregate or order them; not the rows."""
+    """The estimated bytes read to find, aggregate or sort the rows, without the rows themselves."""
     opening: int = plan.files.num_rows * _OPENING_BYTES
     rows = _rows_of(plan.files)
     leaves = [leaf for query in plan.queries for leaf in _leaves(query)]
@@ -153,8 +153,8 @@ def answers_itself(
 ) -> bool:
     """Whether the planner answers a scan without a Spark job.
 
-    What is touched must be small and the result bounded: an aggregate, a limit, few rows in
-    all, or a query by the index that finds few. `count` says how many it finds; without it, only a
+    What is read must be small and the result bounded: an aggregate, a limit, few rows in total,
+    or a query of the index that finds few. `count` says how many it finds; without it, only a
     condition on one whole value counts as few.
     """
     if plan.answered_by_log or not plan.files.num_rows:
@@ -170,7 +170,7 @@ def answers_itself(
 
 
 def _rows_of(files: pa.Table) -> int | None:
-    """Rows of all splits; None if some split, or a file that has none yet, does not say."""
+    """Rows of all splits; None if some split, or a pending file, does not record them."""
     rows = files.column("numRecords")
     return None if rows.null_count else int(pc.sum(rows, min_count=0).as_py())
 

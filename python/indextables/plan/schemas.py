@@ -1,4 +1,4 @@
-"""Data against a table's schema: what fits, what a merge adds, and words for what does not fit."""
+"""Check data against a table's schema: what fits, what a merge adds, errors for the rest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OTHERS = {
 
 
 def check_duplicates(schema: Struct) -> None:
-    """Refuse names that differ in case only: Spark could not tell the columns apart."""
+    """Reject names that differ only in case: Spark could not distinguish the columns."""
     seen: dict[str, str] = {}
     twice = []
     for name in schema.names:
@@ -41,7 +41,7 @@ _NOT_STORED = names_of(Family.INTERVAL)
 
 
 def check_type(field: Field, parent: str = "") -> None:
-    """Refuse a column of a type that Spark's writers do not all deliver."""
+    """Reject a column of a type that not all of Spark's writers support."""
     name = f"{parent}{field.name}"
     for kind in _leaves(field.type):
         if isinstance(kind, Struct):
@@ -61,13 +61,13 @@ def _leaves(kind: DataType) -> list[DataType]:
 
 
 def check_partition_type(field: Field) -> None:
-    """Refuse a column whose equal values differ in bytes: a folder holds one spelling only."""
+    """Reject a column whose equal values differ in bytes: a folder has only one name."""
     if kind_of(field.type) == "string" and not is_plain_string(field.type):
         raise error("PARTITION_TYPE", column=field.name, type=describe(field.type))
 
 
 def fit_schema(data: Struct, table: Struct, *, merge: bool = False) -> Struct:
-    """The table's schema after an append of data: itself, or grown when `merge` is asked for.
+    """The table's schema after an append: unchanged, or evolved with `merge`.
 
     Columns are found by name in any case. A column the data lacks becomes null, one the table lacks
     is an error unless merged, a type must be the table's or one that fits into it (or, merging,
@@ -100,7 +100,7 @@ def fit_schema(data: Struct, table: Struct, *, merge: bool = False) -> Struct:
 
 
 def describe(kind: DataType) -> str:
-    """A type in SQL's words."""
+    """A type in SQL syntax."""
     if isinstance(kind, Struct):
         return f"struct<{', '.join(f'{f.name}: {describe(f.type)}' for f in kind.fields)}>"
     if isinstance(kind, Array):
@@ -111,7 +111,7 @@ def describe(kind: DataType) -> str:
 
 
 def _fit(data: DataType, table: DataType, *, merge: bool) -> DataType | None:
-    """The type of the column after the append; None when the data does not fit."""
+    """The type of the column after the append; None if the data does not fit."""
     if data == table or widens(data, table):
         return table
     if isinstance(data, Struct) and isinstance(table, Struct):
@@ -146,9 +146,9 @@ def _fit_struct(data: Struct, table: Struct, *, merge: bool) -> DataType | None:
 def check_widened(
     before: Struct, after: Struct, partition_columns: Sequence[str], key: Sequence[str]
 ) -> None:
-    """Refuse to widen what is written elsewhere in the form of its type.
+    """Refuse to widen columns whose values are also stored outside of splits.
 
-    Partition values are texts, which only integers share; keys are hashed as values of their type.
+    Partition values are strings, which only integers share; keys are hashed by their type.
     """
     keys = {name.lower() for name in key}
     for field in after.fields:
@@ -167,7 +167,7 @@ def check_widened(
 
 
 def _wider(table: DataType, data: DataType) -> DataType | None:
-    """The least type that holds the values of both without loss."""
+    """The narrowest type that holds the values of both without loss."""
     if widens(table, data):
         return data
     if not isinstance(table, Decimal) or not isinstance(data, Decimal):

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoreStatistics:
-    """What BM25 needs to know of the live rows of a table.
+    """The statistics of a table's live rows that BM25 needs.
 
-    `tokens` are the lengths of all texts together, by column; `terms` how many rows have a word, by
+    `tokens` is the total number of tokens by column; `terms` is the number of rows with a word, by
     column and word.
     """
 
@@ -46,7 +46,7 @@ def add_statistics(splits: Iterable[Mapping[str, Any]]) -> ScoreStatistics:
 
 
 def needs_score(plan: ScanPlan, columns: Columns) -> bool:
-    """Whether a scan delivers scores of a search or orders by them."""
+    """Whether a scan returns scores of a search or sorts by them."""
     if columns.get(SCORE) is not None or plan.aggregate is not None:
         return False
     ordered = plan.order == "score" or any(key["field"] == SCORE for key in _keys(plan))

@@ -1,4 +1,4 @@
-"""The rules of search predicates: where they may stand and which columns they fit."""
+"""The rules of search predicates: where they are allowed, and for which columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QueryCheck = Callable[[str, list[str]], object]
 def check_search(
     search: Search, columns: Columns, max_unqualified: int, check_query: QueryCheck | None
 ) -> None:
-    """Raise what is wrong with a search predicate, before any task starts."""
+    """Raise the error of an invalid search predicate, before any task starts."""
     if search.path:
         _check_column(search, columns)
     else:
@@ -34,7 +34,7 @@ def check_search(
 
 
 def plan_snippet(predicates: Iterable[Predicate], columns: Columns) -> dict[str, str] | None:
-    """Which column snippets are cut from: the one that is searched, else the first text."""
+    """The column of snippets: the one that is searched, else the first text column."""
     searched = [s.path for predicate in predicates for s in searches_in(predicate) if s.path]
     texts = [(c.name,) for c in columns.searchable if c.tokenized]
     found = [*searched, *texts]
@@ -57,7 +57,7 @@ def _check_kind(search: Search, name: str, *, tokenized: bool) -> None:
 
 
 def is_qualified(query: str) -> bool:
-    """Whether every term of a search text names its field, as `level:ERROR AND code:(1 OR 2)`.
+    """Whether every term of a search query names its field, as `level:ERROR AND code:(1 OR 2)`.
 
     Errs on the side of no.
     """
@@ -88,7 +88,7 @@ _CLOSING = {'"': '"', "'": "'", "[": "]}", "{": "]}", "/": "/"}
 
 
 def _word(query: str, start: int) -> tuple[int, str]:
-    """The end and the text of a word, a quoted text or a bracketed range."""
+    """The end and the content of a word, a quoted string or a bracketed range."""
     closing = _CLOSING.get(query[start])
     at = start + 1
     if closing is not None:

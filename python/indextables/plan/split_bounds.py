@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SplitBounds:
-    """What the log knows of the values in some splits.
+    """The values and bounds of some splits, from the log.
 
     A column is parsed when a predicate first names it and kept for later queries: parsing costs
     more than comparing. `trusted` are the columns whose statistics mean what their type says.
@@ -32,7 +32,7 @@ class SplitBounds:
     _extremes: dict[str, Extremes | None] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, files: pa.Table) -> SplitBounds:
-        """The same of other splits."""
+        """The same for other splits."""
         return replace(self, files=files, _values={}, _extremes={})
 
     def values(self, names: Iterable[str]) -> Mapping[Path, pa.Array]:

@@ -1,4 +1,4 @@
-"""Minimum and maximum of splits: from the log's texts to typed columns, and what they rule out."""
+"""Minimum and maximum of splits: strings of the log as typed columns, and what they exclude."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ from indextables.plan.partitions import map_column, typed_partition
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-    from indextables.model.kinds import KINDS, Family
-from indextables.model.types import DataType, Struct
+    from indextables.model.types import DataType, Struct
 
 _WHOLE = r"^-?\d{1,18}$"
 _NUMBER = r"^-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 # other writers cut even numbers, at this many characters
 _CUT_LENGTH = 32
-# day numbers lie below, microseconds of any other midnight than 1970's above
+# day numbers are below, microseconds of any midnight but that of 1970-01-01 above
 _MOST_DAYS = 3_700_000
 _MOST_DIGITS = 38
 _MOST_CLUSTERS = 64
@@ -39,8 +38,8 @@ _MOST_CLUSTERS = 64
 class Extremes:
     """Typed minimum and maximum per split, null where unknown.
 
-    `cut` says that a text may be only the beginning of the real maximum: other writers cut long
-    texts without raising them, at a length that is not recorded.
+    `cut` says that a string may be only the beginning of the real maximum: other writers truncate
+    long strings without rounding up, at a length that is not recorded.
     """
 
     type: DataType
@@ -52,7 +51,7 @@ class Extremes:
 def read_extremes(
     files: pa.Table, schema: Struct, names: Sequence[str], trusted: Container[str]
 ) -> Mapping[Path, Extremes]:
-    """The extremes of data columns, for those whose type keeps an order in the log's texts.
+    """The extremes of data columns whose type preserves the order in the strings of the log.
 
     `trusted` are the columns whose statistics mean what the type says (`ColumnInfo.ordered`).
     """
@@ -80,7 +79,7 @@ def read_bounds(table: pa.Table, schema: Struct, names: Sequence[str]) -> Mappin
         low = typed_partition(table.column("minValues"), name, field.type)
         high = typed_partition(table.column("maxValues"), name, field.type)
         if pa.types.is_string(low.type):
-            # other writers compare texts that look like numbers as numbers
+            # other writers compare strings that look like numbers as numbers
             odd = pc.or_(_looks_numeric(low), _looks_numeric(high))
         else:
             odd = pc.fill_null(pc.greater(low, high), False)  # noqa: FBT003
@@ -96,14 +95,14 @@ def _looks_numeric(text: pa.Array) -> pa.Array:
 
 
 def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:  # noqa: PLR0911 (one per kind)
-    """Statistics texts as values of a type; null where the text is not clearly one."""
+    """Strings of statistics as values of a type; null if a string is ambiguous."""
     name = kind_of(kind)
     if name == "string":
         return text if is_plain_string(kind) else None
     if name in INTEGRAL_BITS:
         return _matching(text, _WHOLE).cast(pa.int64())
     if name in FLOATING:
-        # a float's text names the nearest float, not the nearest double
+        # the string of a float stands for the nearest float, not the nearest double
         narrow = kind.to_arrow()
         short = pc.less(pc.utf8_length(text), _CUT_LENGTH)
         whole = pc.if_else(short, text, pa.scalar(None, pa.string()))
@@ -136,7 +135,7 @@ def _matching(text: pa.Array, pattern: str) -> pa.Array:
 
 
 def _beside_floats(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Bounds of doubles that may have been floats once: a float's text names the nearest float."""
+    """Bounds of doubles that may once have been floats, whose strings are the nearest float."""
     near_low, near_high = (side.cast(pa.float32()).cast(pa.float64()) for side in (low, high))
     return (
         pc.min_element_wise(low, near_low, skip_nulls=False),
@@ -145,9 +144,9 @@ def _beside_floats(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def _times_or_days(text: pa.Array) -> pa.Array:
-    """Times that may have been dates once: microseconds, or midnight of a day.
+    """Timestamps that may once have been dates: microseconds, or midnight of a day.
 
-    Numbers so small that they may be those of days say nothing.
+    Numbers so small that they may be day numbers are unknown.
     """
     number = _matching(text, _WHOLE).cast(pa.int64())
     is_days = pc.less_equal(pc.abs(number), _MOST_DAYS)
@@ -169,7 +168,7 @@ def _days(text: pa.Array) -> pa.Array:
 
 
 def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
-    """Per split: whether some value may pass the test."""
+    """Per split: whether the predicate may hold for some value."""
     if isinstance(leaf, OneOf):
         inside = [
             pc.and_(_up_to(known, last, inclusive=True), _from(known, first, inclusive=True))
@@ -201,9 +200,9 @@ def _clusters(values: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def may_not_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
-    """Per split: whether some value may fail the test."""
+    """Per split: whether the predicate may fail for some value."""
     if isinstance(leaf, TextMatch) or kind_of(known.type) in FLOATING or known.cut:
-        # NaN and the rest of a cut text count for neither extreme: nothing is proven
+        # NaN and the rest of a cut string are in neither extreme: nothing is proven
         return _every(known, value=True)
     if isinstance(leaf, OneOf):
         if leaf.or_null:
@@ -249,10 +248,10 @@ def _from(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
 
 
 def _continues(texts: pa.Array, value: str) -> pa.Array:
-    """Per text: whether `value` may be a longer form of it."""
-    # cutting through a character of two UTF-16 units leaves a replacement mark
+    """Per string: whether it may be a truncated form of `value`."""
+    # cutting through a UTF-16 surrogate pair leaves a replacement character
     starts = pc.replace_substring_regex(texts, "[?\\x{fffd}]$", "")
-    # what is cut ends before the first byte that is not UTF-8
+    # a cut string ends before the first byte that is not UTF-8
     value = valid_start(value)
     longest = pc.max(pc.utf8_length(starts)).as_py() or 0
     prefixes = [value[:end] for end in range(min(longest, len(value)) + 1)]
@@ -263,7 +262,7 @@ def _may_match(leaf: TextMatch, known: Extremes) -> pa.Array:
     prefix = valid_start(leaf.pattern if leaf.kind == "prefix" else _literal_start(leaf))
     if not prefix:
         return _every(known, value=True)
-    # the least text with the prefix is the prefix itself; the greatest has no end
+    # the least string with the prefix is the prefix itself; the greatest is unbounded
     not_all_below = _from(known, prefix, inclusive=True)
     head = pc.utf8_slice_codeunits(known.low, 0, len(prefix))
     not_all_above = pc.fill_null(pc.less_equal(head, pa.scalar(prefix)), True)  # noqa: FBT003
@@ -271,7 +270,7 @@ def _may_match(leaf: TextMatch, known: Extremes) -> pa.Array:
 
 
 def _literal_start(leaf: TextMatch) -> str:
-    """What every text that matches a LIKE pattern begins with."""
+    """The prefix of every string that matches a LIKE pattern."""
     if leaf.kind != "like":
         return ""
     start: list[str] = []

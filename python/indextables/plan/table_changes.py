@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from indextables.model.types import DataType
 
 _COMMENT = "comment"
-# members of a column's metadata, and what changes call them
+# members of a column's metadata, and their names in changes
 _NOTED = {_COMMENT: "comment", CURRENT_DEFAULT: "default", INITIAL_DEFAULT: "initial"}
 # properties of a name in a catalog, not of the table
 _OF_THE_NAME = frozenset({"location", "provider", "owner", "external", "is_managed_location"})
-# how Spark names what arrays and maps hold in the path of a column
+# Spark's names for the members of arrays and maps in the path of a column
 _ELEMENT, _KEY, _VALUE = "element", "key", "value"
 
 
@@ -51,9 +51,9 @@ def change_configuration(
 def steps(
     schema: Struct, changes: Sequence[Mapping[str, Any]]
 ) -> tuple[list[Mapping[str, Any]], list[str], list[Mapping[str, Any]]]:
-    """Changes of a table with rows: the first ones, assignments for its rows, what follows them.
+    """Changes of a table with rows: those before, the assignments of an update, and those after.
 
-    Splits know columns by their names, so a column gets a new name by way of a copy.
+    Splits store columns by name, so a column is renamed by copying it.
     """
     first: list[Mapping[str, Any]] = []
     fills: list[str] = []
@@ -108,7 +108,7 @@ def _new_field(given: Mapping[str, Any]) -> Field:
 
 
 def _noted(field: Field, key: str, text: str | None) -> Field:
-    """A field with a member of its metadata set, or taken out."""
+    """A field with a member of its metadata set or removed."""
     metadata = {name: value for name, value in field.metadata.items() if name != key}
     return replace(field, metadata=metadata if text is None else {**metadata, key: text})
 

@@ -1,4 +1,4 @@
-"""Splits to tasks: even work, enough tasks for all cores, splits where they were read before."""
+"""Assign splits to tasks: even work, enough tasks for all cores, on hosts that cached them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# tasks per core that even out splits of different cost without paying for many starts
+# tasks per core that balance splits of different cost without too many task starts
 _WAVES = 2
 # below this a task costs more to start than to run
 _SMALL_TASK_BYTES = 16 << 20
@@ -36,8 +36,8 @@ def group_splits(
 ) -> list[TaskGroup]:
     """Group splits into tasks.
 
-    With `hosts` every split has a home that only changes when hosts come or go, so that caches stay
-    useful. `splits_per_task` forces the size of a group.
+    With `hosts` every split has a preferred host that only changes when hosts come or go, so that
+    caches stay useful. `splits_per_task` forces the size of a group.
     """
     if not sizes:
         return []
@@ -50,7 +50,7 @@ def group_splits(
         share = max(1, cores * len(positions) // len(sizes))
         count = _task_count(sizes, positions, share, splits_per_task, max_splits_per_task)
         groups.extend(_balance(sizes, positions, count, home))
-    # the longest first: what is left at the end is short
+    # the longest first: what remains at the end is short
     return sorted(groups, key=lambda group: -group.size)
 
 
@@ -83,7 +83,7 @@ def _balance(
 
 
 def preferred_host(path: str, hosts: Sequence[str]) -> str:
-    """The home of a split: the host that scores highest for it, the same on every planner."""
+    """The preferred host of a split: rendezvous hashing, the same on every planner."""
     return max(hosts, key=lambda host: (_score(path, host), host), default="")
 
 

@@ -20,9 +20,9 @@ Order = list[dict[str, Any]] | str
 
 
 def plan_top(keys: Sequence[SortKey], limit: int, columns: Columns) -> Order | None:
-    """The engine's `order` option for a sort order; None: the engine cannot follow it.
+    """The engine's `order` option for a sort order; None if the engine cannot sort so.
 
-    Every task returns its own first `limit` rows; who asked puts them together.
+    Every task returns its own first `limit` rows; the caller merges them.
     """
     if limit > _MAX_LIMIT or not keys:
         return None
@@ -32,7 +32,7 @@ def plan_top(keys: Sequence[SortKey], limit: int, columns: Columns) -> Order | N
         if not isinstance(expr, Column):
             return None
         if expr.path == (SCORE,) and columns.get(SCORE) is None:
-            # alone and best first, the index leaves out rows that cannot be among the best
+            # by score alone, descending, the index skips rows that cannot be among the first
             if len(keys) == 1 and not key.ascending:
                 return "score"
             planned.append(engine_key(key))
@@ -44,10 +44,10 @@ def plan_top(keys: Sequence[SortKey], limit: int, columns: Columns) -> Order | N
 
 
 def _sortable(expr: Column, columns: Columns) -> bool:
-    """Whether the engine orders rows by a column as Spark does.
+    """Whether the engine sorts rows by a column as Spark does.
 
-    A partition column is the same in all rows of a split: there it does not matter, and the first
-    rows of all splits are put in order again.
+    A partition column is constant within a split: there it does not matter, and the first rows of
+    all splits are sorted again.
     """
     info = columns.at(expr.path)
     if info is None or len(expr.path) > 1 or kind_of(info.type) in UNORDERED:

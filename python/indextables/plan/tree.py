@@ -1,4 +1,4 @@
-"""Query trees of the engine, built with the obvious simplified."""
+"""Query trees of the engine, simplified while they are built."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ALL: Tree = {"type": "all"}
 NONE: Tree = {"type": "none"}
 
 
-# tests that only a row with a value passes
+# queries that only match rows with a value
 _OF_VALUES = {"term", "set", "range", "prefix", "suffix", "contains", "like", "regex"}
 
 
@@ -40,7 +40,7 @@ def complement(arg: Tree) -> Tree:
 
 
 def _without_implied(args: list[Tree]) -> list[Tree]:
-    """Leave out that a field has a value where another test says so."""
+    """Drop the condition that a field has a value if another one implies it."""
     tested = {arg["field"] for arg in args if arg["type"] in _OF_VALUES}
     return [arg for arg in args if arg["type"] != "exists" or arg["field"] not in tested]
 

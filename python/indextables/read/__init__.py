@@ -1,1 +1,1 @@
-"""Reading a table: what every door, and every verb that must read first, asks."""
+"""Read a table, for every entry point and every verb that must read first."""

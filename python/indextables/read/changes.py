@@ -1,7 +1,7 @@
 """The change feed: the rows that changed from version to version, derived from the log.
 
-Splits that a version adds bring rows, splits it removes take theirs away, and a split it adds again
-with other deletions takes away or gives back exactly those. A commit that only moves rows
+Splits that a version adds insert rows, splits it removes delete theirs, and a split it adds again
+with another deletion vector deletes or restores the difference. A commit that only moves rows
 (`dataChange` false, such as a merge of splits) changes nothing. spec: PROTOCOL change feed
 """
 
@@ -49,7 +49,7 @@ _IMAGES = {INSERT: "update_postimage", DELETE: "update_preimage"}
 
 @dataclass(frozen=True)
 class ChangedRows:
-    """Rows of one split that one version brought or took: `only` these, or all but `without`."""
+    """Rows of one split that a version inserted or deleted: `only` these, or all but `without`."""
 
     entry: AddFile
     kind: str
@@ -60,14 +60,14 @@ class ChangedRows:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no row is left."""
+        """Whether no rows remain."""
         if self.only is not None:
             return not self.only
         return self.entry.num_records is not None and len(self.without) >= self.entry.num_records
 
 
 def whole_table(snapshot: Snapshot, log: Log) -> Iterator[ChangedRows]:
-    """All rows of a version as if they had come with it: where a stream begins."""
+    """All rows of a version as inserts: where a stream begins."""
     for entry in to_adds(snapshot.files()):
         without = _bits(log, entry.deletion_vector)
         yield ChangedRows(entry, INSERT, snapshot.version, snapshot.timestamp_ms, without=without)
@@ -84,7 +84,7 @@ def changes_between(log: Log, first: int, last: int) -> Iterator[ChangedRows]:
 
 
 def read_commit(log: Log, version: int) -> Commit:
-    """A version file; CHANGES_GONE when retention has taken it."""
+    """A version file; CHANGES_GONE if retention has deleted it."""
     commit = log.reader.commit(version)
     if commit is None:
         versions = log.reader.listing().versions
@@ -94,7 +94,7 @@ def read_commit(log: Log, version: int) -> Commit:
 
 
 class _Before:
-    """The table before the commit at hand; loaded only when one takes something away."""
+    """The table before a commit; loaded only if a commit removes something."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -164,14 +164,14 @@ def first_version(log: Log, version: int | None, timestamp_ms: int | None) -> in
             raise error("CHANGES_RANGE", detail="needs to know where it begins")
         return version
     try:
-        # the first version that is not older than the time follows the last one before it
+        # the first version that is not older than the timestamp follows the last older one
         return version_at(log.reader, timestamp_ms - 1) + 1
     except InvalidError:
         return log.reader.listing().versions[0]
 
 
 def last_version(log: Log, version: int | None, timestamp_ms: int | None) -> int:
-    """Where a range ends; never beyond the newest version."""
+    """The end of a range; never beyond the newest version."""
     if version is not None and timestamp_ms is not None:
         raise error("CHANGES_RANGE", detail="ends at a version or at a time, not both")
     newest = log.snapshot().version
@@ -182,7 +182,7 @@ def last_version(log: Log, version: int | None, timestamp_ms: int | None) -> int
 
 @dataclass(frozen=True)
 class ChangeSource:
-    """Changed rows as a task gets them; bitmaps travel as base64."""
+    """Changed rows as the input of a task; bitmaps are base64."""
 
     source: Source
     kind: str
@@ -193,7 +193,7 @@ class ChangeSource:
 
     @classmethod
     def of(cls, rows: ChangedRows, query: int) -> ChangeSource:
-        """The rows of one split, asked one of the scan's queries."""
+        """The rows of one split that match one of the scan's queries."""
         entry, begin, end = rows.entry, rows.entry.footer_start_offset, rows.entry.footer_end_offset
         source = Source(
             path=entry.path,
@@ -208,12 +208,12 @@ class ChangeSource:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ChangeSource:
-        """The value a task gets."""
+        """The input of a task."""
         return cls(**{**value, "source": Source.from_json(value["source"])})
 
     @property
     def given(self) -> dict[str, pa.Scalar]:
-        """What every row of it says in the columns of the change feed."""
+        """The values of the change feed columns, the same for every row."""
         values = (self.kind, self.version, self.timestamp_ms * 1000)
         return {
             name: pa.scalar(value, kind)
@@ -230,7 +230,7 @@ class ChangeScan:
     sizes: tuple[int, ...]
 
     def tasks(self, cores: int) -> list[tuple[ChangeSource, ...]]:
-        """What each task of an executor reads."""
+        """The input of each task."""
         forced = self.spec.settings.get(keys.SPLITS_PER_TASK)
         groups = group_splits(self.sizes, cores, splits_per_task=forced)
         return [tuple(self.sources[i] for i in group.splits) for group in groups]

@@ -42,7 +42,7 @@ def _describe(snapshot: Snapshot) -> Columns:
         snapshot.schema,
         snapshot.partition_columns,
         snapshot.metadata.configuration,
-        # a table that says nothing itself is described by its files
+        # a table without stored roles is described by its entries
         snapshot.registry.values() or file_mappings(snapshot.files()),
     )
 
@@ -56,7 +56,7 @@ def bounds_of(table: OpenTable, files: pa.Table) -> SplitBounds:
 
 
 def query_check(columns: Columns) -> Callable[[str, list[str]], object]:
-    """Parses search texts against the columns, so that errors come before any work."""
+    """Parses search queries against the columns, so that errors come before any work."""
     fields = [
         {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
         for c in columns.searchable
@@ -67,7 +67,7 @@ def query_check(columns: Columns) -> Callable[[str, list[str]], object]:
 def plan_predicates(
     table: OpenTable, predicates: Sequence[Predicate], time_zone: str = "UTC"
 ) -> FilterPlan:
-    """What the index answers of predicates on a table; what is wrong with a search is raised."""
+    """Plan the predicates on a table; raise the error of an invalid search."""
     most = table.settings.get(keys.MAX_UNQUALIFIED_FIELDS)
     columns = table.columns
     return plan_filters(predicates, columns, most, query_check(columns), time_zone)

@@ -1,4 +1,4 @@
-"""Saying where the scores of rows come from."""
+"""Explain the scores of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from indextables.read.spec import DOC, SCORE, SPLIT
 if TYPE_CHECKING:
     from indextables.read.scan import Scan
 
-# what a scan must deliver for its scores to be explained
+# the columns a scan must return for its scores to be explained
 EXPLAINED = (SPLIT, DOC, SCORE)
 
 

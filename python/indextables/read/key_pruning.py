@@ -1,4 +1,4 @@
-"""Leaving out splits of buckets that cannot hold the keys a query names."""
+"""Prune splits of buckets that cannot have the keys in a query."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_KEYS = 1000
 def prune_by_key(
     files: pa.Table, predicate: Predicate, snapshot: Snapshot, store: Store, settings: Settings
 ) -> pa.Table:
-    """The splits that may hold a row whose key is among those the predicate asks for."""
+    """The splits that may have a row with one of the keys in the predicate."""
     indexes = snapshot.hash_indexes
     if files.num_rows <= 1 or not indexes:
         return files
@@ -58,7 +58,7 @@ def prune_by_key(
 def _hashes(
     predicate: Predicate, snapshot: Snapshot, inside: tuple[str, ...]
 ) -> NDArray[np.int32] | None:
-    """The hashes of the keys a predicate asks for; None when it may be any key."""
+    """The hashes of the keys in a predicate; None if it may match any key."""
     named = {leaf.path: leaf for leaf in _all_of(bind(predicate, snapshot.schema))}
     columns = []
     total = 1
@@ -77,7 +77,7 @@ def _hashes(
 
 
 def _all_of(predicate: Predicate) -> Iterable[OneOf]:
-    """The tests for values that every matching row passes."""
+    """The predicates on values that hold for every matching row."""
     if isinstance(predicate, And):
         return [leaf for arg in predicate.args for leaf in _all_of(arg)]
     return [predicate] if isinstance(predicate, OneOf) else []

@@ -54,7 +54,7 @@ def open_pending(spec: ReadSpec, source: Source) -> Split:
 
     path = folder / name
     if path.exists():
-        # whoever makes room takes the oldest first
+        # the oldest files are evicted first
         with contextlib.suppress(FileNotFoundError):
             path.touch()
             return opened()
@@ -115,9 +115,9 @@ def _name(
     fields: list[dict[str, Any]],
 ) -> str:
     assert spec.source is not None
-    told = [_FORMAT, spec.source.place[0], file.to_json(), footer, str(schema), fields]
-    told.append(spec.source.lookup)
-    text = json.dumps(told, sort_keys=True)
+    parts = [_FORMAT, spec.source.place[0], file.to_json(), footer, str(schema), fields]
+    parts.append(spec.source.lookup)
+    text = json.dumps(parts, sort_keys=True)
     return f"{hashlib.sha256(text.encode()).hexdigest()}.split"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prewarm:
-    """Index parts to load before a split is asked; `where` narrows it to some partitions."""
+    """Index parts to load before a split is searched; `where` limits it to some partitions."""
 
     parts: Parts
     where: Predicate | None = None
@@ -27,7 +27,7 @@ class ScanRequest:
 
     `output` are the columns of the rows, with `_split`, `_doc`, `_score` and `_snippet` among those
     that may be named; an aggregation has columns of its own. `runtime` predicates only leave out
-    splits. `here` asks for the answer in this process, whatever its size. `time_zone` and `ansi`
+    splits. `here` runs it in this process, whatever its size. `time_zone` and `ansi`
     are those of the session: they decide how dates are cut and whether sums may overflow.
     """
 

@@ -1,4 +1,4 @@
-"""Reading rows and partial aggregates of splits: the same code in the planner and in tasks."""
+"""Read rows and partial aggregates of splits: the same code in the planner and in tasks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _CORES = os.cpu_count() or 1
-# splits read at a time over a network, and searches started before their rows are wanted
+# splits read concurrently over a network, and searches started ahead
 _REMOTE_READERS = 32
 _LOOK_AHEAD = 8
 
@@ -54,7 +54,7 @@ def read_rows(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[pa.RecordBa
 
 
 def read_table(spec: ReadSpec, sources: Sequence[Source]) -> pa.Table:
-    """All rows or partial aggregates of some splits, read side by side."""
+    """All rows or partial aggregates of some splits, read concurrently."""
     schema = spec.output if spec.aggregate is None else spec.aggregate.schema
     if spec.limit is not None and spec.order is None:
         return pa.Table.from_batches(list(read_rows(spec, sources)), schema=schema)
@@ -76,7 +76,7 @@ def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
 
 
 def gather_statistics(spec: ReadSpec, sources: Sequence[Source]) -> Iterable[dict[str, Any]]:
-    """What scores need to know of the live rows of some splits, split by split."""
+    """The statistics for scores of some splits, split by split."""
 
     def one(source: Source) -> dict[str, Any]:
         return opened(spec, source).statistics(spec.queries)
@@ -85,7 +85,7 @@ def gather_statistics(spec: ReadSpec, sources: Sequence[Source]) -> Iterable[dic
 
 
 def explain_row(spec: ReadSpec, source: Source, row: int) -> dict[str, Any]:
-    """Where the score of a row of a split comes from."""
+    """Explain the score of a row of a split."""
     known = None if spec.statistics is None else spec.statistics.as_option()
     return opened(spec, source).explain(spec.queries[source.query], row, known)
 
@@ -104,14 +104,14 @@ def find_docs(spec: ReadSpec, sources: Sequence[Source]) -> list[BitMap]:
 
 
 def _readers(spec: ReadSpec) -> int:
-    """How many splits to read at a time: what comes over a network mostly waits."""
+    """How many splits to read at a time: reading over a network mostly waits."""
     if spec.is_remote:
         return max(_CORES, _REMOTE_READERS)
     return 1 if _is_looked_up(spec) else _CORES
 
 
 def _is_looked_up(spec: ReadSpec) -> bool:
-    """Whether the index holds the answer, the number of a term's rows: sooner found than shared."""
+    """Whether the index stores the answer, the row count of a term: too cheap to parallelize."""
     only_rows = spec.aggregate is not None and spec.aggregate.from_log
     return only_rows and all(query.is_lookup for query in spec.queries)
 
@@ -119,7 +119,7 @@ def _is_looked_up(spec: ReadSpec) -> bool:
 def _side_by_side(
     work: Callable[[Source], T], sources: Sequence[Source], readers: int
 ) -> Iterable[T]:
-    """Work on several splits at a time, this thread too: it takes on what no other has begun."""
+    """Work on several splits concurrently; this thread also takes work that no other has begun."""
     if min(readers, len(sources)) <= 1:
         return [work(source) for source in sources]
     first, *others = sources
@@ -135,7 +135,7 @@ def _side_by_side(
         for source, future in zip(others, begun, strict=True):
             done.append(work(source) if future.cancel() else future.result())
     except BaseException:
-        # an interrupt of this thread is none of the others, which may wait for a silent store
+        # an interrupt of this thread does not reach the others, which may wait for a silent store
         cancel.ask()
         raise
     finally:
@@ -146,7 +146,7 @@ def _side_by_side(
 
 @lru_cache(maxsize=2)
 def _pool(readers: int) -> ThreadPoolExecutor:
-    """Threads that stay: a small query would wait longer for new ones than for its answer."""
+    """A thread pool that is kept: starting threads would take longer than a small query."""
     return ThreadPoolExecutor(readers, "indextables reader")
 
 
@@ -188,12 +188,12 @@ def _searches(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[Iterator[pa
         ahead: deque[Future[Iterator[pa.RecordBatch]]] = deque()
         for source in sources:
             ahead.append(pool.submit(begin, source))
-            # a limit may be reached soon: then little should have been asked in vain
+            # a limit may be reached soon: then few requests should be wasted
             if len(ahead) > (1 if bounded else _LOOK_AHEAD):
                 yield ahead.popleft().result()
         yield from (started.result() for started in ahead)
     finally:
-        # nobody wants what is still on its way: neither after a limit nor after an interrupt
+        # drop what is still in flight: it is not needed after a limit or an interrupt
         cancel.ask()
         pool.shutdown(cancel_futures=True)
 
@@ -271,7 +271,7 @@ def constants(spec: ReadSpec, source: Source) -> dict[str, pa.Scalar]:
 
 
 def opened(spec: ReadSpec, source: Source) -> Split:
-    """A split ready to be asked; kept open for the next query."""
+    """An open split, cached for the next query."""
     if source.pending is not None:
         return open_pending(spec, source)
     split = open_split(
@@ -297,7 +297,7 @@ def _deleted(spec: ReadSpec, vector: Vector) -> bytes:
 
 
 def hiding(spec: ReadSpec, source: Source, hidden: BitMap) -> Split:
-    """A split as if these rows alone were deleted; not kept open."""
+    """A split with exactly these rows deleted; not cached."""
     deleted = hidden.serialize() if hidden else None
     rows = None if spec.source is None else open_source(spec.source)
     store = native_store(*spec.place)

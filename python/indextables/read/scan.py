@@ -1,4 +1,4 @@
-"""Reading as a verb, asked by every door and by every verb that must read first.
+"""Scans, for every entry point and every verb that must read first.
 
 A `ScanRequest` says what is wanted, `plan_scan` decides how, and the `Scan` is then run: here by
 `run_scan`, `count_scan` or `find_rows`, or by executors with `Scan.tasks` and `Scan.spec`.
@@ -56,7 +56,7 @@ _log = logging.getLogger("indextables.read")
 
 @dataclass(frozen=True)
 class ScanTask:
-    """The splits one task reads, and where it would best run ("" is anywhere)."""
+    """The splits that one task reads, and its preferred host ("" is any)."""
 
     sources: tuple[Source, ...]
     host: str = ""
@@ -64,10 +64,10 @@ class ScanTask:
 
 @dataclass(frozen=True)
 class Scan:
-    """A read as planned.
+    """A planned scan.
 
-    `complete` turns the partial results of an aggregation into its answer; it is there if the
-    answer is given in this process.
+    `complete` turns the partial results of an aggregation into the final ones; it is set if this
+    process runs the scan.
     """
 
     table: OpenTable
@@ -77,7 +77,7 @@ class Scan:
 
     @cached_property
     def local(self) -> bool:
-        """Whether this process runs it: it is small, or asked for here."""
+        """Whether this process runs it: it is small, or the request says so."""
         if self.request.aggregation is not None and self.complete is None:
             return False
         settings = self.table.settings
@@ -124,7 +124,7 @@ class Scan:
 
     @property
     def truncated_to(self) -> int | None:
-        """Where `read.mode=fast` cuts off a task that no limit of the query bounds."""
+        """The limit of a task in `read.mode=fast`, if the query has none."""
         settings, plan = self.table.settings, self.plan
         if settings.get(keys.MODE) != "fast" or plan.aggregate is not None:
             return None
@@ -132,7 +132,7 @@ class Scan:
 
     @property
     def is_light(self) -> bool:
-        """Whether finding the rows reads little, however many they are."""
+        """Whether finding the rows reads little, however many there are."""
         touched = touched_bytes(self.plan, self.table.columns)
         return touched <= self.table.settings.get(keys.LOCAL_MAX_BYTES)
 
@@ -163,7 +163,7 @@ class Scan:
             self.plan.files.column("size").to_pylist(),
             cores,
             paths=[source.path for source in sources],
-            # one machine is everybody's home
+            # with one host there is no choice
             hosts=hosts if len(hosts) > 1 else (),
             splits_per_task=settings.get(keys.SPLITS_PER_TASK),
             max_splits_per_task=settings.get(keys.MAX_SPLITS_PER_TASK),
@@ -205,7 +205,7 @@ def _plan(
     order: Order | None = None
     if request.order and request.limit is not None:
         order = plan_top(request.order, request.limit, table.columns)
-    # the engine may stop early only if it knows which rows come first
+    # the engine may stop early only if it determines which rows come first
     cuts = aggregate is None and (order is not None or not request.order)
     plan = ScanPlan(
         files=kept,
@@ -223,7 +223,7 @@ def _plan(
 
 
 def _check_columns(table: OpenTable, names: Sequence[str]) -> None:
-    """Refuse columns of a companion index of others: their values are elsewhere."""
+    """Reject columns of another implementation's companion: their values are elsewhere."""
     if table.companion is not None or not is_companion(table.snapshot.metadata):
         return
     for name in names:
@@ -247,7 +247,7 @@ def _prune(
 
     if files is None and table.companion is not None:
         files = table.companion.files
-    if files is not None:  # not of this snapshot: its hash indexes do not know them
+    if files is not None:  # not of this snapshot: its hash indexes do not cover them
         return prune_splits(files, pruning, snapshot.schema, names, table.columns)
     chosen = names and (filters.bound or runtime) and not snapshot.is_whole
     files = snapshot.files(keep if chosen else None)
@@ -268,12 +268,12 @@ def _source_of(table: OpenTable) -> dict[str, Any]:
 
 
 def _check_pending(table: OpenTable, plan: ScanPlan) -> None:
-    """Refuse a query that would index more files on the spot than it may."""
+    """Reject a query that would index more pending files than allowed."""
     companion, files = table.companion, plan.files
     if companion is None or companion.behind is None or PENDING not in files.column_names:
         return
     if plan.aggregate is None and plan.order is None and all(q == ALL for q in plan.queries):
-        return  # the rows are read, no index is asked
+        return  # the rows are read without an index
     sizes = files.filter(pc.is_valid(files.column(PENDING))).column("size")
     pending = pc.sum(sizes).as_py() or 0
     if pending > companion.max_pending:
@@ -281,7 +281,7 @@ def _check_pending(table: OpenTable, plan: ScanPlan) -> None:
 
 
 def _prewarmed(scan: Scan) -> list[bool] | None:
-    """Which splits are loaded before they are asked; None for none of them."""
+    """Which splits are prewarmed before they are searched; None for none of them."""
     prewarm, files, snapshot = scan.request.prewarm, scan.plan.files, scan.table.snapshot
     if prewarm is None:
         return None
@@ -296,7 +296,7 @@ def _prewarmed(scan: Scan) -> list[bool] | None:
 
 
 def run_scan(scan: Scan) -> pa.Table:
-    """The answer, read in this process."""
+    """Run a scan in this process."""
     _begin(scan)
     if scan.complete is not None:
         partials = _partials_from_log(scan)
@@ -342,7 +342,7 @@ def _partials_from_log(scan: Scan) -> pa.Table | None:
 
 
 def count_scan(scan: Scan) -> int:
-    """How many rows a scan finds; what the log knows is not read from splits."""
+    """How many rows a scan finds; counts in the log are not read from splits."""
     _begin(scan)
     filters, known = scan.plan.filters, scan.plan.rows_read
     if known is not None and filters.partition_only and filters.exact:
@@ -363,7 +363,7 @@ def _warn_once(hint: str) -> None:
 
 
 def _begin(scan: Scan) -> None:
-    """Count the splits of a scan that is about to be read; say so every time rows are left out."""
+    """Count the splits of a scan that is about to be read; warn every time rows are left out."""
     skipping.record(scan.plan.counters)
     most = scan.truncated_to
     if most is not None:

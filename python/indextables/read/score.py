@@ -1,4 +1,4 @@
-"""What scores are computed from: the live rows of the whole snapshot, or of each split alone."""
+"""The statistics of scores: of the live rows of the whole snapshot, or of each split alone."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _gathered: Cache[_Key, ScoreStatistics] = Cache(64)
 
 
 def with_statistics(spec: ReadSpec, plan: ScanPlan, table: OpenTable) -> ReadSpec:
-    """A read whose scores are those of the table, if it delivers scores or orders by them.
+    """A read with table-wide scores, if it returns scores or sorts by them.
 
-    Every live split is asked how many of its live rows have the words of the query, pruned splits
-    too: a condition beside the search changes which rows are found, never their scores.
+    Every live split, pruned or not, counts its live rows that have the words of the query: another
+    predicate changes which rows are found, never their scores.
     """
     if table.settings.get(keys.SCORE) != "table" or not needs_score(plan, table.columns):
         return spec

@@ -1,4 +1,4 @@
-"""How many splits pruning has saved in this process."""
+"""How many splits were pruned in this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 
 def record(counters: PruneCounters) -> None:
-    """Add what one scan left out."""
+    """Add the counts of one scan."""
     with _lock:
         _totals.considered += counters.considered
         _totals.by_partition += counters.pruned_by_partition

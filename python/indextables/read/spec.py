@@ -1,4 +1,4 @@
-"""What every split of a scan is asked: built here alone, and shipped to the executors."""
+"""What is read from every split of a scan: built only here, and sent to the executors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ROW_ID = pa.schema([pa.field(name, PSEUDO[name]) for name in (SPLIT, DOC)])
 
 @dataclass(frozen=True)
 class Source:
-    """One split to read, and which of the scan's queries to ask it."""
+    """One split to read, and the index of its query."""
 
     path: str
     footer: tuple[int, int] | None
@@ -50,14 +50,14 @@ class Source:
     query: int
     prewarm: bool = False
     size: int | None = None
-    # of a companion: the rows to leave out in place of the vector, as a bitmap in base64
+    # for a companion: the rows to leave out instead of the vector, as a base64 bitmap
     hidden: str | None = None
     # a file of the companion's source that no split has, by its stamp; `path` is the file
     pending: str | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The value a task gets; JSON has no tuples."""
+        """The input of a task; JSON has no tuples."""
         footer, vector = value["footer"], value["vector"]
         return cls(
             path=value["path"],
@@ -74,9 +74,9 @@ class Source:
 
 @dataclass(frozen=True)
 class ReadSpec:
-    """What every split of a scan is asked for; travels to the executors."""
+    """What is read from every split of a scan; sent to the executors."""
 
-    # holds keys of the store: not to be printed
+    # holds credentials of the store: never print it
     place: tuple[str, str] = field(repr=False)
     settings: Settings
     table_schema: str
@@ -109,7 +109,7 @@ class ReadSpec:
 
     @cached_property
     def engine_schema(self) -> pa.Schema:
-        """What the engine delivers; what is the same for a whole split is put in afterwards."""
+        """What the engine returns; values that are constant within a split are added afterwards."""
         outside = {SPLIT, *self.partition_columns, *self.given}
         if self.file_members:
             outside.add(FILE)
@@ -123,7 +123,7 @@ class ReadSpec:
 
     @cached_property
     def file_members(self) -> list[str]:
-        """What is asked of the files of rows; a column of the table of that name comes first."""
+        """The requested file metadata; a column of the table with that name takes precedence."""
         if FILE not in self.output.names or self.schema.get(FILE) is not None:
             return []
         return [member.name for member in self.output.field(FILE).type]
@@ -143,7 +143,7 @@ class ReadSpec:
         return wanted | {"batch_rows": self.batch_rows}
 
     def with_columns(self, names: Iterable[str]) -> ReadSpec:
-        """The same read that also delivers these columns."""
+        """The same read with these columns too."""
         held = set(self.output.names)
         missing = [name for name in names if name not in held]
         if not missing:

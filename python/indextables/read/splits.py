@@ -1,4 +1,4 @@
-"""Reading rows of splits that the caller names: by a query, or by their numbers."""
+"""Read rows of given splits, by a query or by position."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BATCH_ROWS = 65_536
 class SplitReader:
     """Reads splits of one table, in the log or not yet in it."""
 
-    # holds keys of the store: not to be printed
+    # holds credentials of the store: never print it
     place: tuple[str, str] = field(repr=False)
     settings: Settings
     table_schema: str
@@ -38,7 +38,7 @@ class SplitReader:
         return pa.Table.from_batches(list(found), schema=output)
 
     def rows_at(self, source: Source, num_rows: int, docs: BitMap, output: pa.Schema) -> pa.Table:
-        """These rows of a split, in their order: all others are hidden from the engine."""
+        """These rows of a split, in order: all others count as deleted."""
         spec = self._spec(output, ALL)
         split = hiding(spec, source, docs.flip(0, num_rows))
         return pa.Table.from_batches(list(search_split(spec, source, split, {})), schema=output)

@@ -1,4 +1,4 @@
-"""A table an operation works on, at the version it read."""
+"""An open table at the version that was read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Companion:
 
 @dataclass(frozen=True)
 class OpenTable:
-    """The log, the snapshot that was read, and the settings in force for the table."""
+    """The log, the snapshot that was read, and the effective settings of the table."""
 
     log: Log
     snapshot: Snapshot
@@ -56,26 +56,26 @@ class OpenTable:
 
     @property
     def store(self) -> Store:
-        """Where the table lies."""
+        """The location of the table."""
         return self.log.store
 
     @property
     def path(self) -> str:
-        """The table's address, as answers show it."""
+        """The location of the table, as results show it."""
         return self.log.store.url
 
     @cached_property
     def columns(self) -> Columns:
-        """What its columns can do."""
+        """The capabilities of its columns."""
         return columns_of(self.store.url, self.snapshot)
 
     def now_ms(self) -> int:
-        """The time, from the clock commits use."""
+        """The current time, from the clock of commits."""
         return self.log.clock.now_ms()
 
 
 def open_table(path: str, context: Context) -> OpenTable:
-    """The table at a path, newest version; TABLE_NOT_FOUND when there is none."""
+    """The newest version of the table at a path; TABLE_NOT_FOUND if there is none."""
     log = context.log(path)
     snapshot = log.snapshot()
     return OpenTable(log, snapshot, context.settings(snapshot.metadata.configuration))

@@ -122,8 +122,8 @@ def counts(*, reset: bool = False) -> tuple[int, int]:
 
 def orders(app: str) -> Orders:
     """Return the orders to the processes of an application; the driver has several planners."""
-    told = read_json(_orders_file(app)) if app else None
-    return Orders(app, **told) if told else Orders(app)
+    stored = read_json(_orders_file(app)) if app else None
+    return Orders(app, **stored) if stored else Orders(app)
 
 
 def follow(given: Orders) -> None:

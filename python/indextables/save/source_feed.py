@@ -94,7 +94,7 @@ class FeedSink(SplitSink):
             raise error("COMPANION_FILE_CHANGED", path=file.path, detail=detail)
         self._at = Run(file.path, 0, 0, file.size, file.stamp, facts.footer)
         if not facts.rows and self._writer is not None:
-            self._runs.append(self._at)  # indexed, so that nobody looks at it again
+            self._runs.append(self._at)  # indexed, so that it is not read again
         rows = self.spec.settings.get(keys.BATCH_ROWS)
         schema = self.spec.split_schema
         for batch in read_source(native, file, schema, batch_rows=rows):

@@ -39,7 +39,7 @@ def spec_of_write(
         check_same_key(settings, configuration)
     url, options = log.store.native()
     # an overwrite of everything assigns keys to buckets again
-    anew = table is None or overwrite == "all"
+    replaces_all = table is None or overwrite == "all"
     return WriteSpec(
         url=url,
         store_options=options,
@@ -48,7 +48,7 @@ def spec_of_write(
         fields=tuple(plan_fields(schema, settings, partition_columns, configuration)),
         settings=settings,
         key=plan_key(schema, partition_columns, settings),
-        indexes=() if table is None or anew else table.hash_indexes,
+        indexes=() if table is None or replaces_all else table.hash_indexes,
         split_rows=None
         if table is None
         else rows_per_split(table.num_records, table.size_bytes, settings),

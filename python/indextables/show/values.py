@@ -69,10 +69,10 @@ def stamp(millis: int | None) -> str:
     if not millis:
         return UNKNOWN
     try:
-        moment = dt.datetime.fromtimestamp(millis / 1000, dt.UTC)
+        when = dt.datetime.fromtimestamp(millis / 1000, dt.UTC)
     except (OverflowError, OSError, ValueError):
         return UNKNOWN
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
+    return when.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def ago(millis: int, now: int) -> str:

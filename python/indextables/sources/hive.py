@@ -68,7 +68,7 @@ def _pairs(path: str) -> list[tuple[str, str | None]]:
                 "COMPANION_SOURCE",
                 format="Parquet",
                 path=path,
-                detail=f"the folder `{part}` is no partition, although folders above it are",
+                detail=f"the folder `{part}` is not a partition, although folders above it are",
             )
     return found
 

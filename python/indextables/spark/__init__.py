@@ -1,1 +1,1 @@
-"""The Spark door: everything that imports pyspark."""
+"""The Spark entry point: everything that imports pyspark."""

@@ -1,4 +1,4 @@
-"""Bucket functions for the hooks: what their arguments mean."""
+"""Check the arguments of bucket functions for the hooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def bucket(request: Request) -> dict[str, Any]:
-    """The arguments of a call behind its column, in one spelling; an error if they do not fit."""
+    """The normalized arguments of a call after its column; an error if they are invalid."""
     column, *others = request.body["arguments"] or [None]
     kind = None if column is None else read_type(column["type"])
     found = check_call(request.body["function"], kind, [_value(each) for each in others])

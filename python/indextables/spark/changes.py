@@ -40,12 +40,12 @@ _TYPES = {"_change_type": "string", "_commit_version": "long", "_commit_timestam
 
 
 def is_asked(request: Request) -> bool:
-    """Whether a call is about changes, not rows."""
+    """Whether a call reads changes, not rows."""
     return request.settings.get(keys.READ_CHANGE_FEED)
 
 
 def schema_json(schema: Struct) -> dict[str, Any]:
-    """The table's columns and those that say what happened to a row."""
+    """The columns of the table and of the change feed."""
     taken = [name for name in schema.names if name.lower() in COLUMNS]
     if taken:
         raise error("CHANGES_COLUMN", columns=", ".join(taken))
@@ -58,7 +58,7 @@ def schema_json(schema: Struct) -> dict[str, Any]:
 
 
 def push(request: Request) -> dict[str, Any]:
-    """Tests of the table's columns are answered by the index, others by Spark."""
+    """Predicates on columns of the table are answered by the index, others by Spark."""
     return {"pushed": list(filters_of(request, open_table(request)).pushed)}
 
 
@@ -80,7 +80,7 @@ def plan(request: Request) -> Answer:
 
 
 def plan_tasks(request: Request, table: OpenTable, rows: Sequence[ChangedRows]) -> list[bytes]:
-    """The function that reads changes, and what each task of it reads."""
+    """The function that reads changes, and the input of each task."""
     scan = plan_changes(table, scan_request(request, table), rows)
     function = pickled(ChangeTask(scan.spec), request.body["wire"])
     tasks = scan.tasks(request.cores)
@@ -94,7 +94,7 @@ class ChangeTask:
     spec: ReadSpec
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows, as Spark's worker wants them."""
+        """The rows as batches for Spark's worker."""
         acknowledge_at_once()
         try:
             for batch in batches:

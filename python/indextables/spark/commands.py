@@ -1,8 +1,8 @@
 """SQL commands for the hooks: text in, rows out.
 
-What a command needs of Spark (where a named table lies, which partitions a predicate chooses, tasks
-on the executors) cannot be asked from within a call. So the call answers with the need, the command
-waits in this process under an id, and the hooks call again with the answer.
+What a command needs from Spark (the location of a named table, the partitions that match a
+predicate, tasks on the executors) is not available within a call. So the call returns the need, the
+command waits in this process under an id, and the hooks call again with the answer.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ _ROW = "__row"
 
 @dataclass(frozen=True)
 class Waiting:
-    """A command that waits for Spark, and for what; before its start for nothing."""
+    """A command that waits for Spark, and its need; None before it starts."""
 
     steps: Steps[Any]
     app: str
     need: Need | None = None
 
 
-# a command whose caller never came back is evicted, which ends it
+# a command whose caller never returned is evicted, which ends it
 _waiting: Cache[str, Waiting] = Cache(256)
 
 
 def schema(request: Request) -> dict[str, Any]:
-    """The columns a command answers with."""
+    """The output columns of a command."""
     return {"schema": output_of(parse(request.body["text"])).to_json()}
 
 
 def run(request: Request) -> Answer:
-    """The rows of a command, or what it needs first."""
+    """The rows of a command, or its first need."""
     return start_command(start(request.body["text"], SparkDoor(request)), request.app)
 
 
@@ -72,7 +72,7 @@ def start_command(steps: Steps[Any], app: str) -> Answer:
 
 
 def resume(request: Request) -> Answer:
-    """Go on with a command, given what it needed."""
+    """Resume a command with the answer to its need."""
     key = request.body["id"]
     waiting = _waiting.get(key)
     if waiting is None:
@@ -118,7 +118,7 @@ def _advance(
 
 
 def _without_spark(need: Need) -> list[bool] | None:
-    """What our own parser can answer; Spark's knows more."""
+    """Answer a need without Spark, if our own parser suffices."""
     if not isinstance(need, Matches):
         return None
     try:
@@ -128,7 +128,7 @@ def _without_spark(need: Need) -> list[bool] | None:
 
 
 def _shown(need: Need, app: str) -> Answer:
-    """A need as the hooks read it."""
+    """A need as a document for the hooks."""
     if isinstance(need, Location):
         return {"kind": "location", "name": list(need.name)}, []
     if isinstance(need, Matches):
@@ -145,7 +145,7 @@ def _shown(need: Need, app: str) -> Answer:
 
 
 def _read(need: Need | None, answer: Mapping[str, Any]) -> Any:
-    """What the hooks brought, as the command takes it."""
+    """The answer of the hooks in the form that the command expects."""
     if isinstance(need, Location):
         if answer.get("database"):
             raise error("TABLE_NAME_IS_DATABASE", name=".".join(need.name))
@@ -164,12 +164,12 @@ def _read(need: Need | None, answer: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class SparkDoor:
-    """What operations get from a Spark session."""
+    """The context of operations in a Spark session."""
 
     request: Request
 
     def settings(self, configuration: Mapping[str, str]) -> Settings:
-        """The settings in force for a table with this configuration."""
+        """The effective settings for a table with this configuration."""
         return resolve(self.request.options, self.request.session, configuration)
 
     def log(self, path: str) -> Log:
@@ -177,21 +177,21 @@ class SparkDoor:
         return warm.log_at(self.request.qualify(path), self.settings({}))
 
     def executors(self) -> list[Executor]:
-        """Who runs tasks, as the hooks say."""
+        """The executors, as the hooks list them."""
         return executors_of(self.request)
 
     def app(self) -> str:
-        """Spark's name of the application."""
+        """The id of the Spark application."""
         return self.request.app
 
     def invalidate(self, path: str | None) -> tuple[int, int]:
-        """Forget held logs."""
+        """Evict cached logs."""
         return warm.invalidate(None if path is None else self.request.qualify(path))
 
 
 @dataclass(frozen=True)
 class CommandTask:
-    """One piece of a command's work, in an executor's Python worker."""
+    """One task of a command, in a Python worker of an executor."""
 
     kind: str
     orders: Orders

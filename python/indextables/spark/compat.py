@@ -1,4 +1,4 @@
-"""What differs between pyspark 4.0 and 4.3, and small cares of Spark's Python workers."""
+"""Differences between pyspark 4.0 and 4.3, and tuning of Spark's Python workers."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _quicken(descriptor: int, option: Any) -> None:
 
 
 def alias_of(frame: Any) -> str | None:
-    """The alias that a DataFrame was given last, of a session of either kind."""
+    """The last alias of a DataFrame, in a classic or Connect session."""
     plan = getattr(frame, "_plan", None)
     if plan is not None:
         return plan._alias if type(plan).__name__ == "SubqueryAlias" else None  # noqa: SLF001

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def evolve(request: Request) -> dict[str, Any]:
-    """Take on what the data has more, if `mergeSchema` is set; the table as it is then."""
+    """Evolve the table to the schema of the data if `mergeSchema` is set; return the table."""
     table = open_table(request)
     if table.settings.get(keys.MERGE_SCHEMA):
         evolve_table(table.log, table.snapshot, request.schema("data_schema"), table.settings)
@@ -23,7 +23,7 @@ def evolve(request: Request) -> dict[str, Any]:
 
 
 def can_evolve(request: Request) -> dict[str, Any]:
-    """Whether the table takes on a change without loss, and is another then."""
+    """Whether the schema can evolve without loss, and would change."""
     table = open_table(request)
     try:
         schema = evolved_schema(table.snapshot, request.schema("data_schema"), table.settings)

@@ -1,4 +1,4 @@
-"""The documents of the hooks as requests to read."""
+"""Convert documents of the hooks to read requests."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 def predicates_of(request: Request) -> tuple[Predicate, ...]:
-    """The predicates Spark offers."""
+    """The predicates that Spark offers."""
     return tuple(parse_predicate(value) for value in request.body.get("predicates") or ())
 
 
 def filters_of(request: Request, table: OpenTable) -> FilterPlan:
-    """What becomes of the predicates Spark offers."""
+    """How the predicates that Spark offers are answered."""
     return plan_predicates(table, predicates_of(request), request.time_zone)
 
 
 def scan_request(request: Request, table: OpenTable) -> ScanRequest:
-    """What a call wants to read."""
+    """The read request of a call."""
     body = request.body
     aggregation, output = body.get("aggregation"), pa.schema([])
-    if aggregation is None and "wire" in body:  # the columns, in the types they travel in
+    if aggregation is None and "wire" in body:  # the columns with their Arrow types
         output = request.schema("wire").to_arrow_schema()
     return ScanRequest(
         output=output,

@@ -1,8 +1,8 @@
-"""Direct lines from the hooks into the planner process.
+"""Direct connections from the hooks to the planner process.
 
-Spark's own way to call a Python worker takes about a millisecond, several times per query, and two
-calls at once start a second worker, whose caches are empty. A line is a socket that stays open and
-carries one call after another; each has a thread of its own here, so all queries share one process.
+Calling a Python worker through Spark takes about a millisecond, several times per query, and two
+concurrent calls start a second worker with empty caches. A line is a socket that stays open and
+carries one call after another; each has its own thread here, so all queries share one process.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from indextables.spark.request import Request
 
-# the system's limit for the name of a socket
+# the operating system's limit for the path of a socket
 _LONGEST_NAME = 100
 
 
 def listen(request: Request) -> dict[str, Any]:
-    """Where this process takes calls; an empty answer where it cannot, and Spark's way is left."""
+    """The socket of this process; empty if there is none, so that Spark's own way is used."""
     # only this user may enter the folder
     file = host_folder(request.app, "planner") / f"{os.getpid()}.sock"
     if not hasattr(socket, "AF_UNIX") or len(os.fsencode(file)) > _LONGEST_NAME:
@@ -38,7 +38,7 @@ def listen(request: Request) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _open(file: Path) -> socket.socket:
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    file.unlink(missing_ok=True)  # of a process that had our number before
+    file.unlink(missing_ok=True)  # left by an earlier process with the same pid
     server.bind(str(file))
     server.listen()
     threading.Thread(target=_accept, args=(server,), daemon=True, name="indextables lines").start()

@@ -1,4 +1,4 @@
-"""A Spark session of this process alone: for the demo, `indextables sql` and `doctor`."""
+"""A local Spark session for the demo, `indextables sql` and `doctor`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STDERR = 2
 
 
 def local_session(name: str, conf: Mapping[str, str], master: str = "local[*]") -> Any:
-    """Start a session that prints nothing unless it cannot be started."""
+    """Start a session that prints nothing unless it fails to start."""
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName(f"indextables {name}")
@@ -37,7 +37,7 @@ def local_session(name: str, conf: Mapping[str, str], master: str = "local[*]") 
 
 @contextlib.contextmanager
 def quiet_children() -> Iterator[None]:
-    """Send the standard error of processes that are started inside to a file.
+    """Redirect the standard error of processes started inside to a file.
 
     The JVM prints notices before any log level applies, and inherits the file for its lifetime. If
     the start fails, what it has printed is shown.

@@ -1,4 +1,4 @@
-"""Searches as functions of rows: what the index cannot answer is matched in the Python workers."""
+"""Searches as functions of rows: the Python workers match what the index cannot answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RowMatcher:
     mode: str
 
     def __call__(self, *arrays: pa.Array) -> pa.Array:
-        """Which rows their query finds; no query finds none."""
+        """Which rows their query matches; a null query matches none."""
         *columns, queries = arrays
         batch = pa.RecordBatch.from_arrays(list(columns), list(self.names))
         asked = pc.unique(queries).drop_null()
@@ -47,7 +47,7 @@ class RowMatcher:
 
 
 def matcher(request: Request) -> Answer:
-    """The function that matches the rows of a search, as Spark ships functions."""
+    """The pickled function that matches rows against a search."""
     from pyspark.sql.types import BooleanType
     from pyspark.worker_util import pickleSer
 
@@ -58,7 +58,7 @@ def matcher(request: Request) -> Answer:
     described = describe_rows(fields, columns, mode)
     if field is not None:
         check_field(field, described, mode)
-    if body.get("query") is not None:  # what is wrong with it is said before any task starts
+    if body.get("query") is not None:  # an invalid query fails before any task starts
         parse_query(body["query"], described, [] if field is None else [field], mode)
     names = tuple(column["name"] for column in body["columns"])
     function = RowMatcher(tuple(described), names, field, mode)

@@ -1,7 +1,7 @@
-"""MERGE INTO built step by step from Python, in the manner of Delta's builder.
+"""Build MERGE INTO from Python, similar to Delta's builder.
 
-Conditions and values are SQL text. The table is called `target` in them and the rows `source`,
-unless they have an alias: `table.alias("t").merge(rows.alias("s"), "t.id = s.id")`.
+Conditions and values are SQL. In them the table is called `target` and the rows `source`, unless
+they have an alias: `table.alias("t").merge(rows.alias("s"), "t.id = s.id")`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _assigned(values: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class MergeBuilder:
-    """A MERGE INTO on its way; every clause gives a new builder, `execute` runs it."""
+    """A MERGE INTO under construction; every clause returns a new builder, `execute` runs it."""
 
     spark: SparkSession = field(repr=False)
     table: str
@@ -62,7 +62,7 @@ class MergeBuilder:
     evolving: bool = False
 
     def withSchemaEvolution(self) -> MergeBuilder:  # noqa: N802
-        """Let the table take on columns and wider types of the source."""
+        """Let the table add columns and wider types of the source."""
         return replace(self, evolving=True)
 
     def whenMatchedUpdate(  # noqa: N802
@@ -74,7 +74,7 @@ class MergeBuilder:
         return self._when("MATCHED", condition, f"UPDATE SET {_assigned(set or {})}")
 
     def whenMatchedUpdateAll(self, condition: str | None = None) -> MergeBuilder:  # noqa: N802
-        """Replace rows that match by the source's."""
+        """Replace rows that match by those of the source."""
         return self._when("MATCHED", condition, "UPDATE SET *")
 
     def whenMatchedDelete(self, condition: str | None = None) -> MergeBuilder:  # noqa: N802

@@ -1,4 +1,4 @@
-"""Filters of Spark's Python data sources in the form the hooks send."""
+"""Convert filters of Spark's Python data sources to the form that the hooks send."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TESTS = {"IsNull": "IS_NULL", "IsNotNull": "IS_NOT_NULL"}
 
 
 def to_predicate(given: Filter) -> dict[str, Any] | None:
-    """The predicate of a filter, or None when there is no form for it."""
+    """The predicate of a filter, or None if it is unsupported."""
     name = type(given).__name__
     if name == "Not":
         inner = to_predicate(given.child)  # type: ignore[attr-defined]
@@ -52,7 +52,7 @@ def _literal(value: Any) -> dict[str, Any] | None:  # noqa: PLR0911 (one line pe
         special = "NaN" if math.isnan(value) else str(value).replace("inf", "Infinity")
         return {"lit": value if math.isfinite(value) else special, "type": "double"}
     if isinstance(value, str):
-        # Spark replaced what is not UTF-8 on the way to Python: the value itself is not known
+        # Spark replaced invalid UTF-8 on the way to Python, so the original value is unknown
         return None if "\ufffd" in value else {"lit": value, "type": "string"}
     if isinstance(value, bytes | bytearray):
         return {"lit": base64.b64encode(value).decode(), "type": "binary"}

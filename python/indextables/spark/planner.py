@@ -1,7 +1,7 @@
 """The planner: answers the hooks' calls, in a process that Spark keeps between them.
 
-One call is an operation and a JSON document; the answer is a JSON document and binary parts. What
-the operations share (snapshots, opened splits) lives in module-level caches of the layers below.
+A call is an operation and a JSON document; the answer is a JSON document and binary parts. What
+operations share (snapshots, open splits) is in module-level caches of the layers below.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from indextables import __version__
 from indextables.errors import CODES, IndexTablesError, describe, error
 from indextables.spark.request import Request
 
-# raised together with `Protocol` of jvm/src/Rpc.scala when a document changes its meaning
+# increment together with `Protocol` in jvm/src/Rpc.scala when a document changes its meaning
 PROTOCOL = 1
 
 Answer: TypeAlias = tuple[dict[str, Any], list[bytes]]
 Operation: TypeAlias = Callable[[Request], dict[str, Any] | Answer]
 
-# operation -> where it lives; imported when first called, so that the process starts fast
+# operation -> its function; imported on first use, so that the process starts fast
 _PLACES = {
     "ping": "planner:ping",
     "echo": "planner:echo",
@@ -82,7 +82,7 @@ def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
 
 
 def dispatch(operation: str, text: str) -> Answer:
-    """Answer a call; a failure is an answer too, for an exception would end the process."""
+    """Answer a call; a failure is an answer too, because an exception would end the process."""
     try:
         answer = _find(operation)(_parse(text))
     except IndexTablesError as failure:
@@ -117,10 +117,10 @@ def ping(_: Request) -> dict[str, Any]:
 
 
 def describe_error(request: Request) -> dict[str, Any]:
-    """What is known of an error that the hooks raise themselves."""
+    """The definition of an error that the hooks raise themselves."""
     return {"sqlstate": CODES[request.body["code"]].sqlstate}
 
 
 def echo(request: Request) -> Answer:
-    """The document itself and its text as a part: for tests of the wire."""
+    """Return the document, and its text as a part: for tests of the wire format."""
     return {"document": request.body}, [json.dumps(request.body, sort_keys=True).encode()]

@@ -1,4 +1,4 @@
-"""Plans of scans, kept between the calls of one query."""
+"""Plans of scans, cached between the calls of one query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _plans: Cache[_Key, Scan] = Cache(32)
 
 
 def planned(table: OpenTable, request: ScanRequest) -> Scan:
-    """The plan of a scan; the next calls of the same query ask for it again."""
+    """The plan of a scan, cached for the next calls of the same query."""
     snapshot = table.snapshot
     mark = "" if table.companion is None else table.companion.mark
     key = (table.store.url, snapshot.metadata.id, snapshot.version, mark, table.settings, request)

@@ -1,4 +1,4 @@
-"""Index parts that a scan loads before it asks for rows, if the settings say so."""
+"""Index parts that a scan loads before it reads rows, if configured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def prewarm_of(table: OpenTable) -> Prewarm | None:
-    """What scans of a table load first, and of which partitions."""
+    """What scans of a table prewarm, and in which partitions."""
     wanted = _wanted(table)
     if wanted is None:
         return None
@@ -31,9 +31,9 @@ def prewarm_of(table: OpenTable) -> Prewarm | None:
 
 
 def _wanted(table: OpenTable) -> Note | None:
-    """What the settings name, else what PREWARM loaded, if later machines are to have it too.
+    """What the settings name, else what PREWARM loaded, if new hosts must have it too.
 
-    Who has it already does not load it again: the caches answer, and an open split knows.
+    Nothing is loaded twice: the caches answer, and an open split records its loaded parts.
     """
     settings = table.settings
     if settings.get(keys.PREWARM_ENABLED):

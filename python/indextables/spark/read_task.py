@@ -1,4 +1,4 @@
-"""Reading in the executors' Python workers."""
+"""Read in the Python workers of executors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ReadTask:
     spec: ReadSpec
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows, as Spark's worker wants them."""
+        """The rows as batches for Spark's worker."""
         acknowledge_at_once()
         follow(self.spec.orders)
         before = fetched()
@@ -47,18 +47,18 @@ class ReadTask:
             settle()
 
     def read(self, sources: bytes) -> Iterator[pa.RecordBatch]:
-        """The rows of the splits named in this JSON text."""
+        """The rows of the splits in this JSON document."""
         return read_rows(self.spec, [Source.from_json(value) for value in json.loads(sources)])
 
 
 def named(batch: pa.RecordBatch) -> tuple[bytes, Path]:
-    """What the hooks name to a task (jvm/src/Readers.scala): its work, and a file of its own."""
+    """The input of a task from the hooks (jvm/src/Readers.scala): its splits, and its own file."""
     work, file = (column[0].as_py() for column in batch.columns)
     return work, Path(file)
 
 
 def while_wanted(file: Path, found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches until Spark has enough rows, as the hooks then write into the file."""
+    """The batches, until the hooks write the stop marker into the file."""
     for batch in found:
         yield batch
         if _has_word(file):
@@ -73,13 +73,13 @@ def _has_word(file: Path) -> bool:
 
 
 def _tell_spark(file: Path, found: Fetched) -> None:
-    """Leave what a task fetched where the hooks look for it, if they still do."""
+    """Write the metrics of a task where the hooks read them, if they still do."""
     with contextlib.suppress(FileNotFoundError), file.open("r+", encoding="utf-8") as sink:
         json.dump(found.metrics(), sink)
 
 
 def scan_tasks(scan: Scan, request: Request) -> tuple[ReadTask, list[bytes], list[list[str]]]:
-    """How a scan is read by executors: the function, what each task of it reads, and where."""
+    """How executors read a scan: the function, the input of each task, and where it runs."""
     hosts = sorted({e.host for e in executors_of(request)}) if scan.spec.is_remote else []
     tasks = scan.tasks(request.cores, hosts)
     work = [json.dumps([asdict(source) for source in task.sources]).encode() for task in tasks]
@@ -88,6 +88,6 @@ def scan_tasks(scan: Scan, request: Request) -> tuple[ReadTask, list[bytes], lis
 
 
 def shipped_scan(scan: Scan, request: Request) -> tuple[list[bytes], list[list[str]]]:
-    """The function and its tasks, ready to ship, and where the tasks would best run."""
+    """The pickled function and its tasks, and their preferred locations."""
     task, work, places = scan_tasks(scan, request)
     return [pickled(task, request.body["wire"]), *work], places

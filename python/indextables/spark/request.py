@@ -1,4 +1,4 @@
-"""One call of the hooks as a value: which table, which settings, what is asked."""
+"""A call of the hooks as a value: its table, settings and document."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from indextables.storage.address import qualify
 
 @dataclass(frozen=True)
 class Request:
-    """The document of a call, with what every operation needs read out of it."""
+    """The document of a call, with accessors for what operations need."""
 
-    # holds the session's keys of stores: not to be printed
+    # holds credentials of stores: never print it
     body: Mapping[str, Any] = field(repr=False)
 
     @property
     def session(self) -> Mapping[str, str]:
-        """The session's settings: ours, and those that decide how Spark computes."""
+        """The session's settings: ours, and those that affect how Spark computes."""
         return self.body.get("session") or {}
 
     @cached_property
     def options(self) -> Mapping[str, str]:
-        """Table properties with the options of this read or write laid over them."""
+        """Table properties overridden by the options of this read or write."""
         return {**(self.body.get("properties") or {}), **(self.body.get("options") or {})}
 
     @cached_property
     def settings(self) -> Settings:
-        """What the user set, without a table's own configuration."""
+        """The settings of the user, without the table's own configuration."""
         return self.settings_for({})
 
     def settings_for(self, configuration: Mapping[str, str]) -> Settings:
-        """The settings in force for a table with this configuration."""
+        """The effective settings for a table with this configuration."""
         return resolve(self.options, self.session, configuration)
 
     @cached_property
     def path(self) -> str:
-        """Where the table lies."""
+        """The location of the table."""
         found = self.find_path()
         if found is None:
             raise error("PATH_MISSING")
         return found
 
     def find_path(self) -> str | None:
-        """Where the table lies, or None when the call does not say."""
+        """The location of the table, or None if the call has none."""
         given = {key.lower(): value for key, value in self.options.items()}
         for key in ("path", "location"):
             if given.get(key):
@@ -62,7 +62,7 @@ class Request:
         return self.qualify(str(paths[0])) if paths else None
 
     def qualify(self, path: str) -> str:
-        """A path as Spark's own file sources resolve it; this process may work elsewhere."""
+        """A path resolved like Spark's file sources do; this process may have another directory."""
         base = self.body.get("base")
         return path if base is None else qualify(path, base)
 
@@ -72,7 +72,7 @@ class Request:
 
     @property
     def app(self) -> str:
-        """Spark's name of the application."""
+        """The id of the Spark application."""
         return self.session.get("spark.app.id", "")
 
     @property
@@ -93,5 +93,5 @@ class Request:
 
 
 def executors_of(request: Request) -> list[Executor]:
-    """Who runs tasks."""
+    """The executors."""
     return [Executor(e["id"], e["host"]) for e in request.body.get("executors") or []]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def can_delete(request: Request) -> dict[str, Any]:
-    """Whether the index alone finds the rows, reading so little that no job is needed."""
+    """Whether the index alone finds the rows with so little reading that no job is needed."""
     found = _scan(request, open_table(request))
     return {"ok": found.plan.filters.exact and found.is_light}
 
@@ -38,7 +38,7 @@ def delete(request: Request) -> dict[str, Any]:
 
 
 def _scan(request: Request, table: OpenTable) -> Scan:
-    """The rows to delete; they are found here, so it is not asked how many they are."""
+    """The scan of the rows to delete; they are found in this process, however many there are."""
     predicates = predicates_of(request)
     wanted = ScanRequest(ROW_ID, predicates, here=True, time_zone=request.time_zone)
     return planned(table, wanted)
@@ -58,7 +58,7 @@ def commit(
         return {"version": table.snapshot.version}
     updated |= {s.path: _bitmap(s.updated) for s in splits if s.updated is not None}
     command = request.body["command"]
-    # in an update every row is one that changed: nothing to tell apart
+    # in an update every row is a changed one: nothing to distinguish
     apart = updated if command == "MERGE" else {}
     change = RowChange(OPERATIONS[command], deleted, splits, write, apart, attempt)
     done = commit_rows(table.log, change, table.snapshot, table.settings)

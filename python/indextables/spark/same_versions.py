@@ -1,7 +1,7 @@
-"""Executors run what the driver runs: every task compares before it does anything else.
+"""Executors must have the driver's versions: every task compares them first.
 
-`guarded` is shipped by value (see `shipping.py`), so that it runs where the package is missing or
-is another one. For that reason it uses the standard library only.
+`guarded` is pickled by value (see `shipping.py`), so that it runs where the package is missing or
+has another version. So it uses only the standard library.
 """
 
 from __future__ import annotations

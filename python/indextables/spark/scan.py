@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
-# a plan brings along what is found by reading less than this; EXPLAIN pays for it too
+# a plan includes its rows if that reads less than this; EXPLAIN pays for it too
 _CARRIED_BYTES = 8 << 20
 
 
@@ -53,7 +53,7 @@ def offer(request: Request) -> dict[str, Any]:
     if aggregate is not None:
         schema = aggregate.schema if scan.complete is None else scan.complete.schema
         reply["schema"] = to_spark_json(schema, scan.table.snapshot.schema)
-        if scan.complete is not None:  # nothing is left to decide, so Spark need not ask again
+        if scan.complete is not None:  # the plan is final, so Spark need not call again
             reply["plan"] = _described({**body, "schema": reply["schema"]}, scan, local=True)
     return reply
 
@@ -61,7 +61,7 @@ def offer(request: Request) -> dict[str, Any]:
 def _refuses(body: Mapping[str, Any], scan: Scan) -> bool:
     cuts = any(key in body for key in ("order", "limit", "offset"))
     return (
-        # groups are few and on the driver: Spark puts them in order there, exactly
+        # groups are few and on the driver: Spark sorts them there, exactly
         ("aggregation" in body and (scan.plan.aggregate is None or cuts))
         or ("order" in body and scan.plan.order is None)
         or ("offset" in body and not scan.local)
@@ -88,12 +88,12 @@ def run(request: Request) -> Answer:
 
 
 def _with_rows(request: Request, scan: Scan, reply: dict[str, Any]) -> Answer:
-    """A plan with its answer, where that costs no more than asking once more."""
+    """A plan with its rows, if that costs no more than another call."""
     if touched_bytes(scan.plan, scan.table.columns) > _CARRIED_BYTES:
         return reply, []
     try:
         answer, parts = _answered(request, scan)
-    except IndexTablesError:  # a plan does not fail for its rows: reading them tells what is wrong
+    except IndexTablesError:  # a plan does not fail for its rows: reading them raises the error
         return reply, []
     return reply | answer, parts
 
@@ -130,7 +130,7 @@ def _described(body: Mapping[str, Any], scan: Scan, *, local: bool) -> dict[str,
 
 
 def column_statistics(request: Request) -> dict[str, Any]:
-    """Minimum and maximum of the scan's columns, for Spark's cost-based choices."""
+    """Minimum and maximum of the scan's columns, for Spark's cost-based optimizer."""
     scan = scan_of(request)
     schema = scan.table.snapshot.schema
     names = [f["name"] for f in request.body["schema"]["fields"] if schema.get(f["name"])]

@@ -1,4 +1,4 @@
-"""Arrow schemas as Spark's schema JSON, for results whose columns the plan made up."""
+"""Convert Arrow schemas to Spark's schema JSON, for results with computed columns."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _LONGEST = 600
 def run_statement(
     text: str, tables: Mapping[str, str], conf: Mapping[str, str], remote: str | None = None
 ) -> pa.Table:
-    """The rows of one statement; `tables` are named for it by paths."""
+    """The rows of one statement; `tables` maps names to paths."""
     with _session("sql", conf, remote) as spark, _told():
         for name, path in tables.items():
             spark.read.format("indextables").load(path).createOrReplaceTempView(name)
@@ -29,7 +29,7 @@ def run_statement(
 
 
 def round_trip(path: str, conf: Mapping[str, str]) -> str:
-    """Write, search and change a table through Spark; says which Spark it was."""
+    """Write, search and change a table through Spark; return Spark's version."""
     with _session("doctor", conf, None) as spark, _told():
         rows = spark.createDataFrame([(1, "all is well"), (2, "not a word")], "id int, text string")
         rows.write.format("indextables").option("indexing.typemap.text", "text").save(path)

@@ -1,4 +1,4 @@
-"""Functions on their way to the executors; pickled by reference, so workers need the package."""
+"""Pickle functions for the executors by reference, so workers need the package."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def pickled(
     task: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: dict[str, Any]
 ) -> bytes:
-    """A function over batches with the schema it returns, as Spark ships functions."""
+    """A function over batches with its return schema, pickled as Spark does."""
     from pyspark import cloudpickle
     from pyspark.sql.types import StructType
     from pyspark.worker_util import pickleSer
 
-    # it checks that the package is there, so it travels as a whole
+    # it checks that the package exists, so it is pickled by value
     cloudpickle.register_pickle_by_value(same_versions)
     needed = {"package": __version__, "engine": _native.__version__}
     found = {"host": same_versions.HOST, "found": same_versions.FOUND}
@@ -34,7 +34,7 @@ def pickled(
 
 
 def to_stream(table: pa.Table) -> bytes:
-    """Rows as the hooks read them."""
+    """Rows as an Arrow stream for the hooks."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

@@ -1,4 +1,4 @@
-"""The format as a plain Python data source: what Spark uses when the jar is not there.
+"""The format as a Python data source, which Spark uses without the jar.
 
 It reads and writes the same tables with the same code; Spark offers it only simple filters, and no
 search, limits, aggregates or row-level changes.
@@ -96,7 +96,7 @@ class PlainReader(DataSourceReader):
         self.predicates: list[dict[str, Any]] = []
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's)
-        """Take the filters the index answers exactly, give back the rest."""
+        """Take the filters that the index answers exactly, return the rest."""
         from indextables.spark import scan
         from indextables.spark.plain_filters import to_predicate
 
@@ -122,7 +122,7 @@ class PlainReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a task's splits."""
         if not isinstance(partition, _Part):
-            return iter(())  # a table without splits: Spark makes one empty partition
+            return iter(())  # a table without splits: Spark creates one empty partition
         return partition.task.read(partition.sources)
 
 
@@ -152,13 +152,13 @@ class PlainWriter(DataSourceArrowWriter):
         return _Message({"splits": [split.to_json() for split in splits]})
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Make what the tasks wrote part of the table."""
+        """Commit what the tasks wrote."""
         from indextables.spark import write
 
         write.commit_without_hooks(self._finished(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Remove what the tasks wrote, unless a commit was tried."""
+        """Remove what the tasks wrote, unless a commit was attempted."""
         from indextables.spark import write
 
         write.abort(self._finished(messages))

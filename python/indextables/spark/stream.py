@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
-# an offset is the last version that was read; before the first one, `whole` asks for the table
+# an offset is the last version that was read; `whole` reads the table before the first one
 _BEFORE = -1
 
 
@@ -32,10 +32,10 @@ def start(request: Request) -> dict[str, Any]:
     """Where a new stream begins."""
     table = open_table(request)
     first = table.settings.get(keys.STARTING_VERSION)
-    moment = table.settings.get(keys.STARTING_TIMESTAMP)
-    if first is None and moment is None:
+    timestamp = table.settings.get(keys.STARTING_TIMESTAMP)
+    if first is None and timestamp is None:
         return {"offset": {"version": _BEFORE, "whole": True}}
-    at = None if moment is None else parse_timestamp(moment)
+    at = None if timestamp is None else parse_timestamp(timestamp)
     return {"offset": {"version": first_version(table.log, first, at) - 1, "whole": False}}
 
 
@@ -97,7 +97,7 @@ def _within_limits(table: OpenTable, after: int, last: int) -> int:
 
 
 def _appended(table: OpenTable, commit: Commit) -> list[AddFile]:
-    """The new splits of a version; a version that takes rows away needs the user's word."""
+    """The new splits of a version; a version that removes rows requires an option."""
     adds = [a for a in commit.actions if isinstance(a, AddFile) and a.data_change]
     removes = [a for a in commit.actions if isinstance(a, RemoveFile) and a.data_change]
     settings = table.settings

@@ -1,4 +1,4 @@
-"""Operations on whole tables as the hooks ask for them: open, create, change, drop."""
+"""Operations on whole tables for the hooks: open, create, alter, drop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ABSENT = {"exists": False, "partition_by": []}
 
 
 def load(request: Request) -> dict[str, Any]:
-    """What Spark must know of a table before it plans."""
+    """What Spark needs to know about a table before planning."""
     if request.find_path() is None:
         return _ABSENT  # CREATE TABLE without LOCATION: the catalog has not chosen a location yet
     table = find_table(request)
@@ -53,7 +53,7 @@ def require(request: Request) -> dict[str, Any]:
 
 
 def properties_of(request: Request) -> dict[str, str]:
-    """Table properties worth remembering: our keys, as a catalog hands them over."""
+    """Table properties to store: our keys, as a catalog passes them."""
     given: Mapping[str, str] = request.body.get("properties") or {}
     return {
         key: value
@@ -86,7 +86,7 @@ def create(request: Request) -> dict[str, Any]:
 
 
 def adopt(request: Request) -> dict[str, Any]:
-    """Create an empty table, or take the one at the location when it is the same."""
+    """Create an empty table, or use the one at the location if it is the same."""
     return {"version": adopt_table(log_of(request), definition_of(request)).version}
 
 
@@ -98,14 +98,14 @@ def alter(request: Request) -> dict[str, Any]:
 
 
 def finish_alter(request: Request) -> dict[str, Any]:
-    """Make the changes that follow an update of all rows; `again` after which version, if so."""
+    """Make the changes that follow an update of all rows; `again` is the version to retry after."""
     log = open_table(request).log
     done = finish_alter_table(log, request.body["changes"], request.body["after"])
     return {"again": log.snapshot().version if done is None else -1}
 
 
 def undo_alter(request: Request) -> dict[str, Any]:
-    """Take changes back that the catalog with the table's name refused."""
+    """Undo changes that the catalog of the table rejected."""
     undo_alter_table(open_table(request).log, request.body["version"])
     return {}
 
@@ -116,7 +116,7 @@ def refuse(request: Request) -> dict[str, Any]:
 
 
 def partitions(request: Request) -> Answer:
-    """The partitions there are, one row each, in the order of their values."""
+    """The partitions, one row each, sorted by their values."""
     snapshot = open_table(request).snapshot
     names = list(snapshot.partition_columns)
     values = partition_arrays(snapshot.files(), snapshot.schema, snapshot.partition_columns)

@@ -1,4 +1,4 @@
-"""Tables the planner keeps open between calls."""
+"""Tables that the planner keeps open between calls."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _logs: Cache[tuple[object, ...], Log] = Cache(64)
 
 
 def log_of(request: Request) -> Log:
-    """The log of the table a call names, opened once."""
+    """The log of the table of a call, opened once."""
     return log_at(request.path, request.settings)
 
 
 def log_at(path: str, settings: Settings) -> Log:
     """The log of the table at a path, opened once for the same access and log settings."""
-    # values, not their texts: secrets are equal or not, but all look the same
+    # values, not their strings: all secrets print the same
     shaping = [
         (option.key, settings.get(option))
         for option in (*storage_keys.OPTIONS, *cache_keys.OPTIONS, *log_keys.OPTIONS)
@@ -42,7 +42,7 @@ def log_at(path: str, settings: Settings) -> Log:
 
 
 def invalidate(path: str | None) -> tuple[int, int]:
-    """Forget held logs, of one table or all; how often they were hit and missed before."""
+    """Evict cached logs, of one table or all; return hits and misses before."""
     url = None if path is None else parse_address(path).url
     for log in _logs.values():
         if url in (None, log.store.url):
@@ -52,7 +52,7 @@ def invalidate(path: str | None) -> tuple[int, int]:
 
 
 def open_table(request: Request) -> OpenTable:
-    """The table a call names, at the version it asks for; an error when there is none."""
+    """The table of a call, at the requested version; an error if there is none."""
     log = log_of(request)
     snapshot = _snapshot(request, log)
     settings = request.settings_for(snapshot.metadata.configuration)
@@ -62,13 +62,13 @@ def open_table(request: Request) -> OpenTable:
 
 
 def state_of(table: OpenTable) -> dict[str, Any]:
-    """What tells the other calls of a query which state to read."""
+    """What the other calls of a query need to read the same state."""
     mark = {} if table.companion is None else {"source_mark": table.companion.mark}
     return {"version": table.snapshot.version, **mark}
 
 
 def find_table(request: Request) -> OpenTable | None:
-    """The table a call names, or None when there is none."""
+    """The table of a call, or None if there is none."""
     try:
         return open_table(request)
     except TableNotFoundError:
@@ -82,7 +82,7 @@ def _snapshot(request: Request, log: Log) -> Snapshot:
     version = request.settings.get(read_keys.VERSION_AS_OF)
     if version is not None:
         return log.snapshot(version)
-    moment = request.settings.get(read_keys.TIMESTAMP_AS_OF)
-    if moment is not None:
-        return log.snapshot(timestamp_ms=parse_timestamp(moment))
+    timestamp = request.settings.get(read_keys.TIMESTAMP_AS_OF)
+    if timestamp is not None:
+        return log.snapshot(timestamp_ms=parse_timestamp(timestamp))
     return log.snapshot()

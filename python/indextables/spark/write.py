@@ -1,4 +1,4 @@
-"""The driver's side of a write: decide, hand out the task, commit or clean up."""
+"""The driver's side of a write: plan, hand out the tasks, commit or clean up."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def prepare(request: Request) -> dict[str, Any]:
 
 
 def begin(request: Request) -> Answer:
-    """How rows shall arrive, and the function that writes them."""
+    """The distribution and order of rows, and the function that writes them."""
     table = find_table(request)
     spec = _spec(request, table)
-    _condition(request, table)  # one that cannot be answered is refused before rows are written
+    _condition(request, table)  # an unsupported condition is rejected before rows are written
     command = request.body.get("command")
-    # a deleted row has no columns to arrange it by
+    # a deleted row has no columns to sort by
     layout = plan_layout(
         spec.schema, () if command == "DELETE" else spec.partition_columns, spec.settings,
         whole_rows=command is None,
@@ -75,7 +75,7 @@ def begin(request: Request) -> Answer:
 
 
 def commit(request: Request) -> dict[str, Any] | Answer:
-    """Make what the tasks wrote part of the table; maintenance may follow as a command."""
+    """Commit what the tasks wrote; maintenance may follow as a command."""
     raise_reported(request.body["messages"])
     if "command" in request.body:
         return rows.commit(request, _written(request), spec_of(request), _attempt(request))
@@ -88,7 +88,7 @@ def commit(request: Request) -> dict[str, Any] | Answer:
 
 
 def commit_without_hooks(request: Request) -> None:
-    """The same where no hooks drive the maintenance: it runs in this process."""
+    """The same without hooks: maintenance runs in this process."""
     _, written = _commit(request)
     if written is not None:
         context = LocalContext({**request.session, **request.options}, qualified=True)
@@ -123,12 +123,12 @@ def _commit(request: Request) -> tuple[dict[str, Any], OpenTable | None]:
 
 
 def replace_table(request: Request) -> dict[str, Any]:
-    """Put an empty table in the place of what is there."""
+    """Replace what is there by an empty table."""
     return _commit(Request({**request.body, "overwrite": "all", "messages": []}))[0]
 
 
 def prepare_location(request: Request) -> dict[str, Any]:
-    """What a table at the location of a new name is to the statement: replaced, or in its way."""
+    """Replace or reject an existing table at the location of a new name."""
     if request.find_path() is None or find_table(request) is None:
         return {}
     if not request.body["replaces"]:
@@ -137,10 +137,10 @@ def prepare_location(request: Request) -> dict[str, Any]:
 
 
 def abort(request: Request) -> dict[str, Any]:
-    """Remove what the tasks of a failed write left behind, unless a commit was tried.
+    """Remove what the tasks of a failed write left behind, unless a commit was attempted.
 
-    Spark commits when every task has reported. From then on a version may name the splits, whether
-    or not anybody heard of it: the commit itself removes what it surely does not need.
+    Spark commits when every task has reported. From then on a version may reference the splits,
+    even if its outcome is unknown: the commit itself removes what is certainly not needed.
     """
     if all(request.body["messages"]):
         return {"removed": 0}
@@ -213,7 +213,7 @@ def _condition(request: Request, table: OpenTable | None) -> Condition | None:
 
 
 def _attempt(request: Request) -> Attempt | None:
-    """Which commit this is: a call whose planner was lost comes again, marked as tried."""
+    """The identity of the commit: a call whose planner was lost is repeated and marked as tried."""
     given = request.body.get("attempt")
     if given is None:
         return None
@@ -232,6 +232,6 @@ def _txn(request: Request) -> Txn | None:
 
 
 def _is_replayed(request: Request, table: OpenTable) -> bool:
-    """Whether this write is in the table already."""
+    """Whether this write is already in the table."""
     txn = _txn(request)
     return txn is not None and table.snapshot.txns.get(txn.app_id, -1) >= txn.version

@@ -1,4 +1,4 @@
-"""Writing in the executors' Python workers."""
+"""Write in the Python workers of executors."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class RowTask:
 def _reported(
     work: Callable[[Iterator[pa.RecordBatch]], dict[str, Any]], batches: Iterable[pa.RecordBatch]
 ) -> pa.RecordBatch:
-    """What the work reports; rows that no attempt could write are reported too.
+    """The report of a task, or the error of rows that no attempt could write.
 
-    The commit raises the error as it is. Raised here, Spark would try again and then show the
-    traceback of every process in between.
+    The commit raises the error. If it were raised here, Spark would retry and then show the
+    tracebacks of all processes in between.
     """
     rows = iter(batches)
     try:
@@ -88,7 +88,7 @@ class WriteTask:
 
 
 def pickled_writer(spec: WriteSpec, *, rows: bool = False) -> bytes:
-    """The function of a write, or of a row-level command, ready to ship."""
+    """The pickled function of a write or of a row-level command."""
     report = {"name": MESSAGE, "type": "binary", "nullable": True, "metadata": {}}
     task = RowTask(spec) if rows else WriteTask(spec)
     return pickled(task, {"type": "struct", "fields": [report]})

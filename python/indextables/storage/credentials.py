@@ -130,12 +130,12 @@ def _load(name: str, url: str, properties: Mapping[str, str]) -> Callable[[], An
     return lambda: target(url, dict(properties))
 
 
-def _seconds(moment: Any) -> float | None:
-    if moment is None:
+def _seconds(expires_at: Any) -> float | None:
+    if expires_at is None:
         return None
-    if isinstance(moment, datetime):
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    return float(moment)
+    if isinstance(expires_at, datetime):
+        return (expires_at if expires_at.tzinfo else expires_at.replace(tzinfo=UTC)).timestamp()
+    return float(expires_at)
 
 
 _providers: OrderedDict[str, Provider] = OrderedDict()

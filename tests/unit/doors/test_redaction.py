@@ -1,4 +1,4 @@
-"""Spark shows settings in its UI and event log: none of ours that is a secret may be readable."""
+"""Spark shows settings in its UI and event log: none of our secrets may be readable."""
 
 from __future__ import annotations
 

@@ -287,7 +287,7 @@ def test_buckets_that_spark_sees_otherwise_are_left_to_spark():
     assert bucket("indextables_date_histogram", "at", lit(None, "string")) is None
     for interval in (0.0, -1.0, float("nan"), None):
         assert bucket("indextables_histogram", "x", lit(interval, "double")) is None
-    # a moment as a double is seconds, which the engine does not know
+    # a timestamp as a double is seconds, which the engine does not support
     assert bucket("indextables_histogram", "at", lit(9.0, "double"), cast="double") is None
     unnamed = (lit(None, "string"), lit(None, "double"), lit(9.5, "double"))
     assert bucket("indextables_range", "x", *unnamed) is None

@@ -35,7 +35,7 @@ def test_a_folder_of_the_user_is_taken_when_the_cache_is_on_without_one(monkeypa
 
 
 def test_every_cache_key_changes_an_option_when_it_is_set():
-    """A key that changes nothing would be a promise that nobody keeps."""
+    """Every key has an effect."""
     values = {
         keys.MAX_BYTES: "7",
         keys.DISK_ENABLED: "false",

@@ -121,7 +121,7 @@ def _has_log(store: Store, folder: str) -> bool:
     if not store.is_remote:
         try:
             return bool(store.children(f"{folder}{FOLDER}"))
-        except StorageError:  # a file, or a folder of somebody else
+        except StorageError:  # a file, or a folder of another user
             return False
     return next(store.list(f"{folder}{FOLDER}"), None) is not None
 

@@ -1,4 +1,4 @@
-"""The search page and its parts, which are sent again while somebody types."""
+"""The search page and its parts, which are sent again while the user types."""
 
 from __future__ import annotations
 
