@@ -123,10 +123,10 @@ def cache_stats(reset: bool = False) -> dict[str, int]:
     """Counts of the caches of this process, by the names of `engine.cache.CacheStats`."""
 
 def cache_sync() -> None:
-    """Wait until everything that is to be kept on disk is there."""
+    """Wait until all pending pieces are on disk."""
 
 def clear_memory_cache() -> tuple[int, int]:
-    """Forget what is kept in memory: pieces and their bytes."""
+    """Clear the memory cache; return the number of pieces and bytes."""
 
 def disk_cache_usage(options: Mapping[str, str]) -> tuple[str, int, int, int, int] | None:
     """Folder, limit, bytes, pieces and files of a disk cache; None when the options have none."""
@@ -138,13 +138,13 @@ def enable_profiler(on: bool) -> None:
     """Turn the profiler of this process on or off."""
 
 def profile_sections(reset: bool = False) -> list[dict[str, Any]]:
-    """What each section took: `section`, `category`, `calls`, `total_ns`, `min_ns`, `max_ns`."""
+    """Time by section: `section`, `category`, `calls`, `total_ns`, `min_ns`, `max_ns`."""
 
 # --- query.rs
 
 @final
 class Query:
-    """A query tree, made once per scan and asked of every split of it; pickles as its tree.
+    """A query tree, built once per scan and run on every split of it; pickles as its tree.
 
     Raises BadQueryError when the tree is not one. A search text inside it is parsed when the first
     split is asked.
@@ -158,7 +158,7 @@ class Query:
         default_fields: Sequence[str] = ...,
         mode: str = "any",
     ) -> Query:
-        """The query of a text in the query language.
+        """Parse a query in the query language.
 
         `fields` describe the columns that may be named by `name`, `type`, `role` and `record`.
         Words without a field are looked up in `default_fields`, or in all fields that the mode
@@ -203,13 +203,13 @@ class Source:
         cls, url: str, options: str = "", lookup: Mapping[str, Any] | None = None
     ) -> Source: ...
     def facts(self, file: Mapping[str, Any]) -> SourceFacts:
-        """What the footer of a file says."""
+        """The content of a file's footer."""
     def read(
         self, file: Mapping[str, Any], schema: Any, *, first: int = 0, batch_rows: int = 8192
     ) -> ArrowStream:
         """The rows of a file from `first` on, in exactly this schema."""
     def counters(self) -> tuple[int, int]:
-        """Requests and bytes asked of the source's store through this object."""
+        """Requests and bytes of the source's store through this object."""
 
 # --- split.rs
 
@@ -256,15 +256,15 @@ class Split:
         from, by default those of the split.
         """
     def statistics(self, queries: Sequence[Query]) -> dict[str, Any]:
-        """What scores need to know of the live rows, for the words of these queries."""
+        """The statistics of live rows that scores need, for the words of these queries."""
     def explain(
         self, query: Query, row: int, statistics: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Where the score of a row comes from: the parts of the query with their points."""
+        """Explain the score of a row: the parts of the query with their scores."""
     def aggregate(self, query: Query, request: Mapping[str, Any], schema: Any) -> ArrowStream:
         """Group keys, then functions, of the matching rows, in exactly this schema."""
     def describe(self) -> dict[str, Any]:
-        """What the split is made of.
+        """Describe the split.
 
         `path`, `size`, `footer_start`, `footer_end`, `num_docs`, `num_deleted`, `segments`,
         `writer` and `layout` (None for other writers); `columns`, a list of `name`, `type` (Spark's
@@ -273,10 +273,10 @@ class Split:
         as the log has it; `files`, the bytes of each.
         """
     def components(self) -> list[dict[str, Any]]:
-        """What takes the room: `component_key`, `size_bytes`, `component_type`, `field_name`."""
+        """Component sizes: `component_key`, `size_bytes`, `component_type`, `field_name`."""
     @staticmethod
     def verify(store: Store, path: str) -> list[tuple[str, str]]:
-        """What is wrong with the bytes of a split: files and problems, empty when nothing is."""
+        """Verify the bytes of a split: damaged files with their problems."""
     def prewarm(self, parts: Sequence[str], fields: Sequence[str]) -> tuple[int, list[str]]:
         """Load parts of fields into the caches: bytes, and the fields the split does not have."""
 
@@ -320,7 +320,7 @@ class SplitWriter:
         `runs` are the rows of the source that were written to a companion.
         """
     def abort(self) -> None:
-        """Forget every row and remove the temporary files."""
+        """Drop all rows and remove the temporary files."""
 
 # --- manifest.rs
 
@@ -347,7 +347,7 @@ class LogLines:
         """Start and end of an other line in the text."""
 
 def decode_lines(text: bytes, most: int) -> LogLines:
-    """The actions of the text of a version file; reading ends one action after so many."""
+    """Decode the text of a version file; stops one action after `most`."""
 
 def decode_manifests(files: Sequence[tuple[str, bytes, int]], threads: int) -> list[ArrowStream]:
     """The entries of manifests, given by name, bytes and number of entries."""

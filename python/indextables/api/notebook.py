@@ -37,7 +37,7 @@ class Explanation:
 
 
 def explain(metrics: Mapping[str, int], query: str, order: str) -> Explanation:
-    """Put what a plan says into words."""
+    """Describe a plan in words."""
     pruned = metrics["splitsPrunedByPartition"] + metrics["splitsPrunedByStatistics"]
     return Explanation(
         {

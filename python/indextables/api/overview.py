@@ -1,4 +1,4 @@
-"""Rows counted over time and by value: what the page and the command line draw."""
+"""Rows counted over time and by value, for the page and the command line."""
 
 from __future__ import annotations
 

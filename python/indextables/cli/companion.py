@@ -38,7 +38,7 @@ def build(
     conf: Conf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Index what is not indexed yet."""
+    """Index the files that are not indexed yet."""
     with failures():
         command = _command(source, table, source_format, mode, where, dry_run=dry_run)
         _run(command, conf, as_json=as_json)
@@ -54,7 +54,7 @@ def follow(
     conf: Conf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Index what is new again and again, until interrupted."""
+    """Index new files continuously, until interrupted."""
     with failures():
         command = _command(source, table, source_format, mode, None, every=every)
         _run(command, conf, as_json=as_json)

@@ -1,4 +1,4 @@
-"""The server: static files, and everything else asked of the query process."""
+"""The server: static files, and everything else from the query process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def build_app(process: QueryProcess, token: str, port: int) -> App:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        # ready when the first page is asked for
+        # ready for the first page
         await process.start()
         yield
         await process.close()
@@ -45,7 +45,7 @@ def build_app(process: QueryProcess, token: str, port: int) -> App:
     async def page(request: Request) -> Response:
         answer = await _while_connected(request, process)
         if answer is None:
-            return Response(status_code=499)  # nobody reads it
+            return Response(status_code=499)  # the client is gone
         if answer.kind == PROBLEM:
             return _problem(answer, as_json=request.url.path.endswith(".json"))
         return Response(answer.body, answer.status, media_type=answer.kind)

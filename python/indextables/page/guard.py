@@ -1,4 +1,4 @@
-"""Who may ask: the one who holds the token, from this machine, through a page of this server.
+"""Access control: requests need the token, and must come from pages of this server on this host.
 
 The address of every page begins with a random token. A foreign Host header (DNS rebinding), a
 foreign Origin, another method than GET and a wrong token are refused before anything is read.
@@ -42,7 +42,7 @@ _FOREIGN = (
 
 
 class Guard:
-    """Lets requests through that carry the token and come from this machine's own pages."""
+    """Accepts requests that have the token and come from pages of this server."""
 
     def __init__(self, app: App, token: str, port: int) -> None:
         self.app, self.token = app, token

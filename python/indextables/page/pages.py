@@ -1,4 +1,4 @@
-"""From a path and its parameters to a page: what the query process answers."""
+"""Answer a path and its parameters with a page, in the query process."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Pages:
         }
 
     def chart(self, number: int, view: View, _: Mapping[str, str]) -> dict[str, Html]:
-        """The histogram over time; what is wrong with a search is said beside the rows."""
+        """The histogram over time; errors of a search are shown beside the rows."""
         table = self.shelf.open(number, view.version)
         fields = self._looked_at(table)
         try:
@@ -148,7 +148,7 @@ class Pages:
         search = Search(table, view, fields)
         chosen = {*view.narrowed}
         values = [n for at, n in enumerate(fields.values) if at < _OPEN_VALUES or n in chosen]
-        # what is not a kind of thing is seldom worth a distribution, as an id is not
+        # columns with mostly distinct values, such as ids, are rarely worth a distribution
         numbers = [n for n in fields.numbers if n in chosen] or [*fields.numbers[-_OPEN_NUMBERS:]]
         try:
             parts = [draw.values(view, search.values(name)) for name in values]
@@ -182,7 +182,7 @@ class Pages:
         return {"body": show_table.components_view(found)}
 
     def history(self, number: int, view: View, given: Mapping[str, str]) -> Html:
-        """What happened, and what two versions differ in."""
+        """The history, and the differences between two versions."""
         table = self.shelf.open(number)
         compared: Html | None = None
         chosen: tuple[int, int] | None = None

@@ -1,4 +1,4 @@
-"""The query process as the server sees it: asked, given up, ended and started again."""
+"""The query process as the server sees it: requests, timeouts, restarts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 TIME_LIMIT = 30.0
-# a query that nobody waits for may still end by itself, so that the next one finds warm caches
+# an abandoned query may still finish, so that the next one finds warm caches
 GRACE = 2.0
 MOST_MEMORY = 4 << 30
 _LINE_LIMIT = 64 << 20
@@ -23,7 +23,7 @@ _PACKAGES = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the query process says: an HTTP status, a content type and a body."""
+    """An answer of the query process: an HTTP status, a content type and a body."""
 
     status: int
     kind: str
@@ -64,7 +64,7 @@ class QueryProcess:
         return await self._ask(path, pairs) if answer is ENDED else answer
 
     async def start(self) -> None:
-        """Start the process before the first request needs it; nobody waits for it here."""
+        """Start the process before the first request needs it, without waiting for it."""
         await self._spawned()
 
     async def close(self) -> None:
@@ -96,7 +96,7 @@ class QueryProcess:
             raise
 
     async def _give_up(self, child: _Child, future: asyncio.Future[Answer]) -> None:
-        """End the process if the query goes on although nobody waits for it."""
+        """End the process if an abandoned query does not finish."""
         done, _ = await asyncio.wait({future}, timeout=self._grace)
         if not done:
             child.end()

@@ -1,4 +1,4 @@
-"""What a view asks, in words to copy: the condition that is run, and the SQL and Python of it."""
+"""The query of a view, to be copied: its condition, and its SQL and Python."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def python(view: View, path: str, schema: Struct, limit: int) -> str:
 
 
 def sort_key(view: View) -> str:
-    """The order of the rows: what was chosen, the best first for a search, else as they come."""
+    """The order of the rows: as chosen, the best first for a search, else unsorted."""
     sort = view.sort or (SCORE if view.query else "")
     if not sort or (sort == SCORE and not view.query):
         return ""

@@ -1,4 +1,4 @@
-"""What a search page shows, as the address of the page says it. Pure, both ways."""
+"""The state of a search page, to and from its URL. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Narrowing:
 
 @dataclass(frozen=True)
 class View:
-    """A search: text, narrowed columns, time range, order, page, and the version it is asked of.
+    """A search: query, filters, time range, order, page, and version.
 
     `time` is the column of the histogram; `start` and `end` are its range [start, end).
     """
@@ -45,7 +45,7 @@ class View:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> View:
-        """The view an address asks for; what it does not understand is left out."""
+        """The view of a URL; unknown parameters are ignored."""
         plain: dict[str, str] = {}
         narrowed: dict[str, Narrowing] = {}
         for key, given in pairs:

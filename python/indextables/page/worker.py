@@ -59,7 +59,7 @@ class Worker:
 
 
 def limit_memory(most: int) -> None:
-    """Let this process allocate at most so many bytes; what is mapped from files does not count."""
+    """Limit the memory of this process; mapped files do not count."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (allowed, hard))
@@ -67,7 +67,7 @@ def limit_memory(most: int) -> None:
 
 def main() -> None:
     """Serve until the input ends."""
-    # answers have the original output for themselves: what libraries print goes to the errors
+    # the original output is only for answers: prints of libraries go to standard error
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     setup = json.loads(sys.stdin.buffer.readline())
@@ -77,7 +77,7 @@ def main() -> None:
     with contextlib.suppress(KeyboardInterrupt):
         for line in sys.stdin.buffer:
             worker.take(json.loads(line))
-    # the server is gone: nobody waits for what is still running
+    # the server is gone: running queries are abandoned
     os._exit(0)
 
 

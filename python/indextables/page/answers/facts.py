@@ -96,7 +96,7 @@ class Components:
 
 
 def table_facts(table: OpenTable) -> TableFacts:
-    """Everything the log says about a table."""
+    """The facts of a table from its log."""
     snapshot = table.snapshot
     splits = sorted(map(_split, entries.to_adds(snapshot.files())), key=lambda s: -s.size)
     protocol, metadata = snapshot.protocol, snapshot.metadata

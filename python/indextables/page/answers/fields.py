@@ -35,7 +35,7 @@ class Fields:
 
 
 def choose_fields(columns: Columns, sample: pa.Table | None) -> Fields:
-    """Sort the columns into what they are good for; `sample` is None if no row could be read."""
+    """Sort the columns by their use; `sample` is None if no row could be read."""
     usable = [info for info in columns.infos if info.columnar]
     values = [info for info in usable if _has_kinds(info, sample)]
     numbers = [info for info in usable if kind_of(info.type) in NUMBERS and info not in values]

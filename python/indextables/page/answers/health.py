@@ -1,4 +1,4 @@
-"""Whether a table is in good shape, and the statement that mends what is not. Nothing is run."""
+"""The health of a table, and the statements that fix problems. Nothing is run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: what was found, and the statement that mends it."""
+    """One check: its finding, and the statement that fixes it."""
 
     check: str
     level: Level

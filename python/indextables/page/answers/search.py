@@ -58,7 +58,7 @@ class Values:
 
 
 class Search:
-    """A view of a table, ready to be asked."""
+    """A view of a table, ready to be queried."""
 
     def __init__(self, table: OpenTable, view: View, fields: Fields) -> None:
         self.table, self.view, self.fields = Table(table), view, fields

@@ -28,7 +28,7 @@ _LAST = "/\U0010ffff"
 
 @dataclass(frozen=True)
 class Entry:
-    """A table in a list: what is known of it, or why nothing is."""
+    """A table in a list: its facts, or why they are unknown."""
 
     number: int
     path: str
@@ -51,14 +51,14 @@ class Shelf:
         self._lock = threading.Lock()
 
     def entries(self) -> list[Entry]:
-        """All tables, with what is worth knowing of each; folders are looked into again."""
+        """All tables with their main facts; folders are listed again."""
         found = [path for location in self.locations for path in self._find(location)]
         with self._lock:
             self._paths += [path for path in dict.fromkeys(found) if path not in self._paths]
         return [self._entry(self._paths.index(path)) for path in dict.fromkeys(found)]
 
     def path(self, number: int) -> str:
-        """Where a table lies."""
+        """The location of a table."""
         if not self._paths:
             self.entries()
         if not 0 <= number < len(self._paths):
@@ -66,7 +66,7 @@ class Shelf:
         return self._paths[number]
 
     def open(self, number: int, version: int | None = None) -> OpenTable:
-        """A table at a version, the newest unless said."""
+        """A table at a version, by default the newest."""
         log = self._log(self.path(number))
         snapshot = log.snapshot(version)
         settings = resolve(self.options, table=snapshot.metadata.configuration)
@@ -127,7 +127,7 @@ def _has_log(store: Store, folder: str) -> bool:
 
 
 def _folders(store: Store) -> Iterator[str]:
-    """Names in a folder; a remote store is asked for one after the other, not for every file."""
+    """Names in a folder; a remote store lists one after another, not every file."""
     if not store.is_remote:
         yield from store.children("")
         return

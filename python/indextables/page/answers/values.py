@@ -34,7 +34,7 @@ def _shown(value: Any) -> str:
 
 
 def _python(column: pa.ChunkedArray) -> list[Any]:
-    """Values in Python's words, or in Arrow's where Python has none."""
+    """Values as Python objects, or as Arrow scalars if Python has no such type."""
     try:
         found: list[Any] = column.to_pylist()
     except (ValueError, OverflowError):

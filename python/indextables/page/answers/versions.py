@@ -1,4 +1,4 @@
-"""What happened to a table, version by version, and what two versions differ in."""
+"""The history of a table, and the differences between two versions."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _compared(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[tuple[str
 
 
 def _rows(table: OpenTable, first: int, last: int) -> tuple[pa.Table | None, str]:
-    """Some of the rows that came and went; which versions are asked is bounded."""
+    """Some of the inserted and deleted rows; the number of versions is bounded."""
     if first > last:
         return None, "The versions are the same."
     if last - first >= MOST_COMMITS:

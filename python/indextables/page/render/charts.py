@@ -101,7 +101,7 @@ def _by_hand(view: View, column: str, fields: Fields, kind: str) -> Html:
 
 
 def facets(view: View, parts: Sequence[Html], lazy: Sequence[str]) -> Html:
-    """The panel of filters; columns that are seldom asked for are loaded when they are opened."""
+    """The panel of filters; rarely used columns are loaded when they are opened."""
     later = [
         el(
             "details",

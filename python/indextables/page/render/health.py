@@ -35,7 +35,7 @@ def health_view(found: Sequence[Finding]) -> Html:
 
 
 def finding_view(found: Finding) -> Html:
-    """One check with its verdict in words, and the statement that mends it."""
+    """One check with its result, and the statement that fixes it."""
     sign, word = _SIGNS[found.level]
     return join(
         el(

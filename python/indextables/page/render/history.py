@@ -1,4 +1,4 @@
-"""What happened to a table as a timeline, and what two versions differ in."""
+"""The history of a table as a timeline, and the differences between two versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frame of every page: head, title line, tabs, and pages that only say what went wrong."""
+"""The frame of every page: head, title line, tabs, and error pages."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def home_page(*body: Child) -> Html:
 
 
 def failure_page(root: str, path: str, failure: IndexTablesError) -> Html:
-    """A page that says why a table cannot be shown."""
+    """An error page for a table that cannot be shown."""
     return document("Problem", root, _top(root, path), el("div", problem(failure), class_="page"))
 
 
 def problem(failure: IndexTablesError) -> Html:
-    """What went wrong and what to do about it."""
+    """An error and its hint."""
     return el(
         "div",
         el("p", el("code", failure.code, class_="code"), " ", failure.message),
@@ -75,7 +75,7 @@ def problem(failure: IndexTablesError) -> Html:
 
 
 def problem_page(title: str, text: str) -> Html:
-    """A page without style, for those who may not see more."""
+    """A page without style, for requests without access."""
     head = el("head", el("meta", charset="utf-8"), el("title", title))
     return join(_DOCTYPE, el("html", head, el("body", el("h1", title), el("p", text)), lang="en"))
 

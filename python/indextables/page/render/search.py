@@ -143,7 +143,7 @@ def chips(view: View) -> Html:
 
 
 def summary(view: View, hits: Hits, fields: Fields, took_ms: float) -> Html:
-    """How many rows there are, how long it took, and the order they stand in."""
+    """The number of rows, the time it took, and the sort order."""
     noun = "row" if hits.total == 1 else "rows"
     orders = [("Best match", view.first_page(sort="", ascending=False))] if view.query else []
     orders += [] if view.query else [("As stored", view.first_page(sort="", ascending=False))]
@@ -196,12 +196,12 @@ def _hit(row: dict[str, str | None], view: View, hits: Hits, fields: Fields) -> 
 
 
 def _tag(value: str) -> str:
-    """A value in short; fractions of seconds are for those who open the row."""
+    """A short form of a value; fractions of seconds are shown in the open row."""
     return cut(_SECONDS.sub(r"\1", value), 40)
 
 
 def _line(row: dict[str, str | None], hits: Hits, meta: Sequence[str]) -> Child:
-    """The row in a line: where it matches, else what it says."""
+    """The row in one line: its snippet, else its values."""
     snippet = row.get(SNIPPET)
     if snippet and "<b>" in snippet:
         return marked(cut(snippet, 2 * _LINE))
@@ -244,7 +244,7 @@ def _turn(view: View, page: int, label: str, rel: str, *, allowed: bool) -> Html
 
 
 def statement(sql: str, python: str) -> Html:
-    """What is on the screen, to be asked elsewhere."""
+    """The view as SQL and Python, to be copied."""
     return el(
         "details",
         el("summary", "SQL and Python of this view"),
