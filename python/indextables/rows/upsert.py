@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Base:
     """What the commit follows: live splits, hashes, and rows that are deleted in any case."""
 
     files: pa.Table
@@ -72,38 +72,38 @@ def upsert(
     """Add new splits to a table with these splits, so that each key has one live row."""
     near = {split.partition for split in rows.splits}
     known = [i for i in indexes if i.partition in near or not rows.key.in_partition]
-    standing = Standing(files, hashes_of(rows.log.store, known), deleted or {})
+    base = Base(files, hashes_of(rows.log.store, known), deleted or {})
     gone = defaultdict(BitMap, {path: bitmap.copy() for path, bitmap in (deleted or {}).items()})
     dead = [rows.deletes(at).copy() for at in range(len(rows.splits))]
-    buckets = _place(rows, standing)
+    buckets = _place(rows, base)
     folded: list[AddFile] = []
     updated: list[Mapping[str, BitMap]] = []
     for scope in _scopes(rows):
-        met = _contested(rows, standing, scope)
-        if met is None:
+        candidates = _candidates(rows, base, scope)
+        if candidates is None:
             continue
-        outcome = contest(met, rows.key.sequence, rows.key.engine)
-        _bury(rows, met, outcome, dead, gone)
-        updated.append(positions(met.filter(pa.array(outcome.updated))))
+        outcome = contest(candidates, rows.key.sequence, rows.key.engine)
+        _record_deletes(rows, candidates, outcome, dead, gone)
+        updated.append(positions(candidates.filter(pa.array(outcome.updated))))
         if len(outcome.parts):
-            folded += _fold(rows, met, outcome, buckets)
+            folded += _fold(rows, candidates, outcome, buckets)
     settings = rows.write.settings
     entries, vectors = _entries(rows, dead, buckets)
     actions = (
         *without_rows(rows.log, files, {p: b for p, b in gone.items() if b}, settings),
         *with_vectors(rows.log, entries, vectors, settings),
         *folded,
-        *_index_files(rows, standing, buckets),
+        *_index_files(rows, base, buckets),
     )
     whole = {add.path: BitMap(range(add.num_records or 0)) for add in folded}
     return Upserted(actions, joined([*updated, whole]))
 
 
-def _place(rows: KeyRows, standing: Standing) -> dict[int, int]:
+def _place(rows: KeyRows, base: Base) -> dict[int, int]:
     """The bucket of each new split that holds more than deletes."""
     key = rows.key
     counts: dict[Partition, dict[int, int]] = {
-        part: dict(known.counts) for part, known in standing.maps.items()
+        part: dict(known.counts) for part, known in base.maps.items()
     }
     found: dict[int, int] = {}
     for at, split in enumerate(rows.splits):
@@ -135,7 +135,7 @@ def _scopes(rows: KeyRows) -> list[list[int]]:
     return list(scopes.values())
 
 
-def _contested(rows: KeyRows, standing: Standing, scope: Sequence[int]) -> pa.Table | None:
+def _candidates(rows: KeyRows, base: Base, scope: Sequence[int]) -> pa.Table | None:
     """The rows of keys that may have more than one, new ones and old ones."""
     sizes = [len(rows.hashes(at)) for at in scope]
     hashes = np.concatenate([rows.hashes(at) for at in scope])
@@ -143,8 +143,8 @@ def _contested(rows: KeyRows, standing: Standing, scope: Sequence[int]) -> pa.Ta
     docs = np.concatenate([np.arange(size) for size in sizes])
     wanted = _repeated(hashes)
     near: dict[tuple[Partition, int], NDArray[np.int64]] = {}
-    for partition in _partitions(rows, standing, scope):
-        places, buckets = standing.maps[partition].every(hashes)
+    for partition in _partitions(rows, base, scope):
+        places, buckets = base.maps[partition].every(hashes)
         wanted[places] = True
         for bucket in np.unique(buckets).tolist():
             near[partition, bucket] = places[buckets == bucket]
@@ -155,21 +155,21 @@ def _contested(rows: KeyRows, standing: Standing, scope: Sequence[int]) -> pa.Ta
     new = pa.concat_tables(found)
     # the position of a wanted row among those that were read
     rank = np.cumsum(wanted) - 1
-    splits = splits_in(standing.files, near.keys())
+    splits = splits_in(base.files, near.keys())
     for place, files in splits.items():
         mine = near[place]
         known = new.take(pa.array(rank[mine[wanted[mine]]]))
         if known.num_rows:
-            found += rows.old_rows(files, place[1], known, standing.deleted)
+            found += rows.old_rows(files, place[1], known, base.deleted)
     return pa.concat_tables(found)
 
 
-def _partitions(rows: KeyRows, standing: Standing, scope: Sequence[int]) -> list[Partition]:
+def _partitions(rows: KeyRows, base: Base, scope: Sequence[int]) -> list[Partition]:
     """The splits that may have rows with the same keys."""
     if not rows.key.in_partition:
-        return list(standing.maps)
+        return list(base.maps)
     own = rows.splits[scope[0]].partition
-    return [own] if own in standing.maps else []
+    return [own] if own in base.maps else []
 
 
 def _ignored(
@@ -194,15 +194,15 @@ def _repeated(hashes: NDArray[np.int32]) -> NDArray[np.bool_]:
     return found
 
 
-def _bury(
+def _record_deletes(
     rows: KeyRows,
-    met: pa.Table,
+    candidates: pa.Table,
     outcome: Outcome,
     dead: Sequence[BitMap],
     gone: Mapping[str, BitMap],
 ) -> None:
     """Record the deleted rows, by split."""
-    losers = met.select([SPLIT, DOC]).filter(pa.array(outcome.dead))
+    losers = candidates.select([SPLIT, DOC]).filter(pa.array(outcome.dead))
     paths = losers.column(SPLIT).combine_chunks().dictionary_encode()
     codes, docs = paths.indices.to_numpy(), losers.column(DOC).to_numpy().astype(np.uint32)
     for code, path in enumerate(paths.dictionary.to_pylist()):
@@ -221,7 +221,7 @@ def _entries(
     return adds, {rows.splits[at].path: dead[at] for at in buckets}
 
 
-def _index_files(rows: KeyRows, standing: Standing, buckets: Mapping[int, int]) -> list[IndexFile]:
+def _index_files(rows: KeyRows, base: Base, buckets: Mapping[int, int]) -> list[IndexFile]:
     """New hash index files of the buckets that got new hashes."""
     fresh: dict[tuple[Partition, int], list[NDArray[np.int32]]] = defaultdict(list)
     for at, bucket in buckets.items():
@@ -231,7 +231,7 @@ def _index_files(rows: KeyRows, standing: Standing, buckets: Mapping[int, int]) 
         fresh[rows.splits[at].partition, bucket].append(live)
     name, files = uuid.uuid4(), list[IndexFile]()
     for (partition, bucket), parts in fresh.items():
-        known = standing.hashes.get(partition, {}).get(bucket, np.empty(0, np.int32))
+        known = base.hashes.get(partition, {}).get(bucket, np.empty(0, np.int32))
         every = _with_new(known, np.concatenate(parts))
         if len(every) == len(known):
             continue
@@ -252,10 +252,10 @@ def _with_new(known: NDArray[np.int32], hashes: NDArray[np.int32]) -> NDArray[np
 
 
 def _fold(
-    rows: KeyRows, met: pa.Table, outcome: Outcome, buckets: Mapping[int, int]
+    rows: KeyRows, candidates: pa.Table, outcome: Outcome, buckets: Mapping[int, int]
 ) -> list[AddFile]:
     """New splits of the rows that partial updates merge into."""
-    parts = met.select([SPLIT, DOC]).take(pa.array(outcome.parts))
+    parts = candidates.select([SPLIT, DOC]).take(pa.array(outcome.parts))
     merged = fold_rows(rows.full_rows(parts), outcome.starts)
     # a row goes to the partition of its last part; others may be in other partitions
     ends = np.append(outcome.starts[1:], parts.num_rows) - 1

@@ -22,7 +22,7 @@ def run_statement(
     text: str, tables: Mapping[str, str], conf: Mapping[str, str], remote: str | None = None
 ) -> pa.Table:
     """The rows of one statement; `tables` maps names to paths."""
-    with _session("sql", conf, remote) as spark, _told():
+    with _session("sql", conf, remote) as spark, _short_errors():
         for name, path in tables.items():
             spark.read.format("indextables").load(path).createOrReplaceTempView(name)
         return spark.sql(text.strip().rstrip(";")).toArrow()
@@ -30,7 +30,7 @@ def run_statement(
 
 def round_trip(path: str, conf: Mapping[str, str]) -> str:
     """Write, search and change a table through Spark; return Spark's version."""
-    with _session("doctor", conf, None) as spark, _told():
+    with _session("doctor", conf, None) as spark, _short_errors():
         rows = spark.createDataFrame([(1, "all is well"), (2, "not a word")], "id int, text string")
         rows.write.format("indextables").option("indexing.typemap.text", "text").save(path)
         table = f"indextables.`{path}`"
@@ -47,7 +47,7 @@ def _session(name: str, conf: Mapping[str, str], remote: str | None) -> Iterator
     if remote is not None:
         from pyspark.sql import SparkSession
 
-        with _told():
+        with _short_errors():
             spark = SparkSession.builder.remote(remote).getOrCreate()
     else:
         spark = local_session(name, conf)
@@ -58,7 +58,7 @@ def _session(name: str, conf: Mapping[str, str], remote: str | None) -> Iterator
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _short_errors() -> Iterator[None]:
     """Convert Spark's exceptions to a short IndexTables error."""
     try:
         yield
