@@ -48,11 +48,21 @@ def _describe(snapshot: Snapshot) -> Columns:
 
 
 def bounds_of(table: OpenTable, files: pa.Table) -> SplitBounds:
-    """The values of all live splits of a table; the same for every call on this version."""
+    """The values of all live splits of a table, kept for later queries.
+
+    They are in the order of the splits, and a checkpoint lists the splits of a version in another.
+    """
     snapshot = table.snapshot
     key = (table.store.url, snapshot.metadata.id, snapshot.version)
-    trusted = trusted_columns(snapshot.schema, table.columns)
-    return _bounds.get_or(key, lambda: SplitBounds(files, snapshot.schema, trusted))
+    found = _bounds.get(key)
+    if found is None or not _same_splits(found.files, files):
+        found = SplitBounds(files, snapshot.schema, trusted_columns(snapshot.schema, table.columns))
+        _bounds.put(key, found)
+    return found
+
+
+def _same_splits(known: pa.Table, files: pa.Table) -> bool:
+    return known is files or known.column("path").equals(files.column("path"))
 
 
 def query_check(columns: Columns) -> Callable[[str, list[str]], object]:
