@@ -55,13 +55,14 @@ def bounds_of(table: OpenTable, files: pa.Table) -> SplitBounds:
     snapshot = table.snapshot
     key = (table.store.url, snapshot.metadata.id, snapshot.version)
     found = _bounds.get(key)
-    if found is None or not _same_splits(found.files, files):
+    if found is None or not same_splits(found.files, files):
         found = SplitBounds(files, snapshot.schema, trusted_columns(snapshot.schema, table.columns))
         _bounds.put(key, found)
     return found
 
 
-def _same_splits(known: pa.Table, files: pa.Table) -> bool:
+def same_splits(known: pa.Table, files: pa.Table) -> bool:
+    """Whether two tables of splits list the same ones in the same order."""
     return known is files or known.column("path").equals(files.column("path"))
 
 

@@ -27,6 +27,7 @@ from indextables.plan.companion import Companion as Definition
 from indextables.plan.coverage import Coverage, cover, nothing_covered
 from indextables.plan.fields import remember_fields
 from indextables.plan.sync import partition_texts
+from indextables.read.columns import same_splits
 from indextables.read.spec import HIDDEN, PENDING
 from indextables.read.table import Companion, OpenTable
 from indextables.runtime.cache import Cache
@@ -50,7 +51,8 @@ _STEP = 1024
 
 _sources: Cache[tuple[object, ...], SourceTable] = Cache(32)
 _versions: Cache[tuple[object, ...], SourceSnapshot] = Cache(32)
-_coverages: Cache[tuple[object, ...], Coverage] = Cache(32)
+# with the splits that a coverage numbers
+_coverages: Cache[tuple[object, ...], tuple[pa.Table, Coverage]] = Cache(32)
 
 
 def open_for_reading(
@@ -133,14 +135,21 @@ def _at_version(
 def _covered(
     log: Log, snapshot: Snapshot, definition: Definition, source: SourceSnapshot
 ) -> Coverage:
+    files = snapshot.files()
+
     def compare() -> Coverage:
         if not fits(definition, snapshot.metadata, source):
-            return nothing_covered(snapshot.files(), source.files)
-        return cover(snapshot.files(), source.files, source.deleted)
+            return nothing_covered(files, source.files)
+        return cover(files, source.files, source.deleted)
 
     # a folder of Parquet files has no id, but its version is a digest of what it holds
-    key = (log.store.url, snapshot.metadata.id, snapshot.version, source.id, source.version)
-    return _coverages.get_or((*key, source.files.num_rows), compare)
+    source_key = (source.id, source.version, source.files.num_rows)
+    key = (log.store.url, snapshot.metadata.id, snapshot.version, *source_key)
+    found = _coverages.get(key)
+    if found is None or not same_splits(found[0], files):
+        found = (files, compare())
+        _coverages.put(key, found)
+    return found[1]
 
 
 def _behind(  # noqa: PLR0917 (bound in advance)

@@ -99,6 +99,21 @@ def test_a_folder_of_parquet_files(parquet, folder):
     assert parquet.open().version == version
 
 
+def test_rows_stay_hidden_when_a_checkpoint_lists_the_splits_in_another_order(folder):
+    companion = Companion(folder, "PARQUET", folder / "src")
+    for part, numbers in (("b", (1, 2)), ("a", (3, 4))):
+        place = folder / "src" / f"part={part}"
+        place.mkdir()
+        for number in numbers:
+            pq.write_table(rows(number), place / f"{number}.parquet")
+        companion.build(TEXT)
+    (folder / "src" / "part=b" / "1.parquet").unlink()
+    assert companion.ids() == [2, 3, 4]
+    companion.run(f"COMPACT INDEXTABLES '{companion.place}'")
+    assert companion.ids() == [2, 3, 4]
+    assert companion.found("odd") == [3]
+
+
 def test_a_source_that_went_on_is_seen_before_it_is_indexed(parquet, folder):
     parquet.build(TEXT)
     pq.write_table(rows(6, 7), folder / "src" / "c.parquet")
