@@ -244,8 +244,9 @@ CODES: dict[str, Code] = {
     ),
     "COMPANION_EQUALITY_DELETES": Code(
         UnsupportedError,
-        "the Iceberg table `{path}` has equality deletes, which companions cannot apply yet",
-        "compact the table with its own engine, which turns them into position deletes",
+        "the Iceberg table `{path}` has equality deletes on a member of a struct, which companions "
+        "cannot apply",
+        "compact the table with its own engine, which rewrites the rows",
         "0A000",
     ),
     "COMPANION_FILE_CHANGED": Code(

@@ -119,7 +119,6 @@ def _batches(groups: Sequence[FileGroup], table: OpenTable) -> list[list[Sequenc
 def _payload(table: OpenTable, request: SyncRequest, group: FileGroup) -> dict[str, Any]:
     """All a task needs; it knows neither the log nor the source's log."""
     url, options = table.store.native()
-    source_url, source_options = request.spec.place
     return {
         "write": {
             "url": url,
@@ -129,13 +128,7 @@ def _payload(table: OpenTable, request: SyncRequest, group: FileGroup) -> dict[s
             "fields": list(request.fields),
             "settings": _settings(table, request),
         },
-        "source": {
-            "url": source_url,
-            "store_options": source_options,
-            "columns": [address.to_json() for address in request.spec.columns],
-            "case_sensitive": request.spec.case_sensitive,
-            "calendar": request.spec.calendar,
-        },
+        "source": request.spec.to_json(),
         "files": [
             {"path": f.path, "size": f.size, "stamp": f.stamp, "rows": f.rows} for f in group.files
         ],

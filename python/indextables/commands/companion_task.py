@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from indextables.config.settings import Settings
-from indextables.engine.source import Address, Run, SourceFile, SourceSpec
+from indextables.engine.source import Run, SourceFile, SourceSpec
 from indextables.errors import IndexTablesError, describe
 from indextables.log.actions import AddFile, CompanionRun
 from indextables.log.members import BY_NAME
@@ -17,7 +17,7 @@ from indextables.save.splits import WriteSpec, WrittenSplit
 
 def run_companion_task(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Index the files of a group; a failure is a result too, so that other groups count."""
-    write, source = payload["write"], payload["source"]
+    write = payload["write"]
     spec = WriteSpec(
         url=write["url"],
         store_options=write["store_options"],
@@ -26,12 +26,7 @@ def run_companion_task(payload: Mapping[str, Any]) -> dict[str, Any]:
         fields=tuple(write["fields"]),
         settings=Settings(write["settings"]),
     )
-    rows = SourceSpec(
-        place=(source["url"], source["store_options"]),
-        columns=tuple(Address.from_json(value) for value in source["columns"]),
-        case_sensitive=source["case_sensitive"],
-        calendar=source["calendar"],
-    )
+    rows = SourceSpec.from_json(payload["source"])
     files = [SourceFile(**file) for file in payload["files"]]
     try:
         fed = feed_files(spec, rows, files, payload["partition_values"])

@@ -44,11 +44,12 @@ from indextables.index.vectors import load_deletions
 from indextables.log import entries
 from indextables.log.operations import touched
 from indextables.log.partitions import split_path
-from indextables.log.protocol import is_companion
+from indextables.log.protocol import is_companion, is_foreign
 from indextables.model.types import Struct, render_schema
 from indextables.plan.fields import plan_fields
 from indextables.plan.merge import MergeGroup, MergeLimits, plan_merge
 from indextables.plan.merge_companion import gone_documents, mergeable
+from indextables.read.companion import as_indexed
 from indextables.read.table import open_table
 from indextables.runtime.steps import Steps, run_tasks
 
@@ -278,11 +279,23 @@ def _payload(table: OpenTable, planned: _Planned, read: Snapshot) -> dict[str, A
         "inputs": inputs,
         "output": planned.output,
         "schema": render_schema(_inside(read)),
-        "fields": plan_fields(
-            read.schema, table.settings, read.partition_columns, read.metadata.configuration
-        ),
-        "options": _engine_options(table.settings),
+        **_target(table, read),
     }
+
+
+def _target(table: OpenTable, read: Snapshot) -> dict[str, Any]:
+    """How splits that are indexed differently are written again, and where their rows are."""
+    settings, metadata = table.settings, read.metadata
+    options = _engine_options(settings)
+    if is_companion(metadata) and not is_foreign(read.protocol, metadata):
+        companion = as_indexed(read, settings)
+        return {
+            "source": companion.source.to_json(),
+            "fields": companion.source.fields(companion.fields),
+            "options": options | {"layout": "companion"},
+        }
+    fields = plan_fields(read.schema, settings, read.partition_columns, metadata.configuration)
+    return {"source": None, "fields": fields, "options": options}
 
 
 def _inside(read: Snapshot) -> Struct:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from indextables.engine.merge import MergeInput, merge_splits
+from indextables.engine.source import SourceSpec, open_source
 from indextables.engine.store import open_store
 from indextables.errors import IndexTablesError
 from indextables.model.types import parse_schema
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 def run_merge_task(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the inputs; return a failure as a result, so that other merges can be committed."""
+    source = payload["source"]
     try:
         done = merge_splits(
             [_input(each) for each in payload["inputs"]],
@@ -25,6 +27,7 @@ def run_merge_task(payload: Mapping[str, Any]) -> dict[str, Any]:
             schema=parse_schema(payload["schema"]).to_arrow_schema(),
             fields=payload["fields"],
             options=payload["options"],
+            source=None if source is None else open_source(SourceSpec.from_json(source)),
         )
     except IndexTablesError as failure:
         return {"error": str(failure)}

@@ -27,7 +27,10 @@ from indextables.commands.partition_choice import choose_files
 from indextables.commands.prewarm_notes import Note, note_prewarm
 from indextables.commands.target import Target, locate, open_target
 from indextables.config import cache as keys
+from indextables.log.protocol import is_companion, is_foreign
+from indextables.model.types import Struct, render_schema
 from indextables.plan.prewarm import SEGMENTS, Parts, assign_hosts, cut, plan_parts
+from indextables.read.companion import as_indexed
 from indextables.runtime.steps import Steps, run_tasks
 
 if TYPE_CHECKING:
@@ -105,10 +108,25 @@ def run_prewarm(table: OpenTable, request: PrewarmCache, context: Context) -> St
         "segments": list(parts.in_splits),
         "fields": list(parts.fields),
         "parallelism": request.parallelism or _DEFAULT_PARALLELISM,
+        "source": _source(table, parts),
     }
     if request.asynchronous:
         return (yield from _start_jobs(table, homes, parts, common, context))
     return (yield from _load(table, homes, parts, common))
+
+
+def _source(table: OpenTable, parts: Parts) -> dict[str, Any] | None:
+    """The columns to load from the source files of a companion, and where these are."""
+    snapshot = table.snapshot
+    metadata = snapshot.metadata
+    if not is_companion(metadata) or is_foreign(snapshot.protocol, metadata):
+        return None
+    companion = as_indexed(snapshot, table.settings)
+    wanted = parts.in_source(companion.fields)
+    if not wanted:
+        return None
+    chosen = Struct(tuple(f for f in snapshot.schema.fields if f.name in wanted))
+    return {"spec": companion.source.to_json(), "schema": render_schema(chosen)}
 
 
 def _splits(table: OpenTable, where: str) -> Steps[list[dict[str, Any]]]:

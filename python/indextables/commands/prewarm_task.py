@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import socket
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from indextables.engine.cache import sync_cache
+from indextables.engine.source import SourceSpec, open_source
 from indextables.engine.split import Split
 from indextables.errors import IndexTablesError
+from indextables.model.types import parse_schema
 from indextables.runtime.handles import native_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 # errors that a retry does not fix
-_LASTING = ("FILE_MISSING", "SPLIT_CORRUPT", "STORAGE_BAD_PATH")
+_LASTING = (
+    "FILE_MISSING",
+    "SPLIT_CORRUPT",
+    "STORAGE_BAD_PATH",
+    "COMPANION_FILE_MISSING",
+    "COMPANION_FILE_CHANGED",
+)
 
 
 def run_prewarm_task(
@@ -23,12 +32,20 @@ def run_prewarm_task(
 ) -> dict[str, Any]:
     """Load the splits; return a failure as a result. `note` is called after every split."""
     store = native_store(payload["url"], payload["store_options"])
+    source, wanted = payload["source"], None
+    rows = None if source is None else open_source(SourceSpec.from_json(source["spec"]))
+    if source is not None:
+        wanted = parse_schema(source["schema"]).to_arrow_schema()
 
     def load(split: Mapping[str, Any]) -> dict[str, Any]:
-        footer = split["footer"]
+        footer = tuple(split["footer"]) if split["footer"] else None
         try:
-            opened = Split(store, split["path"], tuple(footer) if footer else None)
-            opened.prewarm(payload["segments"], payload["fields"])
+            opened = Split(store, split["path"], footer, schema=wanted, source=rows)
+            if payload["segments"]:
+                opened.prewarm(payload["segments"], payload["fields"])
+            if wanted is not None:
+                # values that are read are kept by the caches on the way
+                deque(opened.search(None, wanted), maxlen=0)
         except IndexTablesError as failure:
             lasting = failure.code in _LASTING
             return {"path": split["path"], "error": failure.message, "lasting": lasting}

@@ -185,7 +185,17 @@ SOURCE_CREDENTIALS = Option(
     "Storage keys for the source's files alone, such as `companion.parquet.aws.accessKey`.",
     _GROUP,
     (Scope.OPTION, Scope.SESSION),
-    aliases=("companion.aws",),
+    secret=True,
+    per_field=True,
+)
+SOURCE_AWS = Option(
+    "companion.aws",
+    TEXT,
+    "",
+    "The same as `companion.parquet.aws`: S3 keys for the source's files alone, such as "
+    "`companion.aws.accessKey`.",
+    _GROUP,
+    (Scope.OPTION, Scope.SESSION),
     secret=True,
     per_field=True,
 )

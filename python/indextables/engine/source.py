@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from indextables import _native
+from indextables.errors import error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -121,6 +122,17 @@ class SourceSpec:
             "calendar": self.calendar,
         }
 
+    def to_json(self) -> dict[str, Any]:
+        """The value a task gets."""
+        return {"place": list(self.place), **self.lookup}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The source of such a value."""
+        url, options = value["place"]
+        columns = tuple(Address.from_json(column) for column in value["columns"])
+        return cls((url, options), columns, value["case_sensitive"], value["calendar"])
+
     def fields(self, fields: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """The writer's fields, each with what tells its column from others if it is renamed."""
         known = {address.name: address.identity for address in self.columns}
@@ -150,6 +162,15 @@ def source_facts(source: _native.Source, file: SourceFile) -> SourceFacts:
     """What the footer of a file says; COMPANION_FILE_MISSING or _CHANGED if it is not that file."""
     found = source.facts(file.to_json())
     return SourceFacts(found.rows, found.footer, pa.schema(found.schema), found.spark_schema)
+
+
+def expected_facts(source: _native.Source, file: SourceFile) -> SourceFacts:
+    """What the footer of a file says; it must have the rows that its table says it has."""
+    facts = source_facts(source, file)
+    if file.rows is not None and file.rows != facts.rows:
+        detail = f"it has {facts.rows} rows, the source says {file.rows}"
+        raise error("COMPANION_FILE_CHANGED", path=file.path, detail=detail)
+    return facts
 
 
 def read_source(

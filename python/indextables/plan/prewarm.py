@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from indextables.errors import error
 from indextables.plan.tasks import preferred_host
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 T = TypeVar("T")
 _ALIASES = {
@@ -39,6 +39,20 @@ class Parts:
     def in_splits(self) -> tuple[str, ...]:
         """The segments that are inside splits."""
         return tuple(name for name in self.segments if name not in _OUTSIDE)
+
+    def in_source(self, fields: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+        """The columns to load from the source files of a companion that is indexed like this.
+
+        PARQUET_COLS loads all columns, PARQUET_FAST those that could have a columnar copy in
+        splits and have none: not text, which is only searched and shown.
+        """
+        every, fast = (name in self.segments for name in ("PARQUET_COLS", "PARQUET_FAST"))
+        return tuple(
+            field["name"]
+            for field in fields
+            if (every or (fast and not field["fast"] and field["role"] != "text"))
+            and (not self.fields or field["name"] in self.fields)
+        )
 
 
 def plan_parts(

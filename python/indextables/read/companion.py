@@ -31,7 +31,8 @@ from indextables.read.columns import same_splits
 from indextables.read.spec import HIDDEN, PENDING
 from indextables.read.table import Companion, OpenTable
 from indextables.runtime.cache import Cache
-from indextables.sources.open import SourceName, open_source, source_settings
+from indextables.sources.credentials import source_settings
+from indextables.sources.open import SourceName, open_source
 from indextables.storage import open_store
 
 if TYPE_CHECKING:
@@ -80,15 +81,17 @@ def companion_of(
     definition = Definition.of(snapshot.metadata.configuration)
     wanted = settings.get(keys.SOURCE_VERSION_AS_OF)
     if wanted is None and (past or settings.get(keys.READ_VERSION) == "indexed"):
-        return snapshot, _as_indexed(snapshot, definition, settings)
+        if definition.source_version is None:
+            raise error("COMPANION_INCOMPLETE", path=snapshot.path)
+        return snapshot, as_indexed(snapshot, settings)
     source, seen = version_of(definition, snapshot, settings, wanted, mark)
     found, companion = _at_version(log, snapshot, definition, source, settings)
     return found, replace(companion, mark=seen)
 
 
-def _as_indexed(snapshot: Snapshot, definition: Definition, settings: Settings) -> Companion:
-    if definition.source_version is None:
-        raise error("COMPANION_INCOMPLETE", path=snapshot.path)
+def as_indexed(snapshot: Snapshot, settings: Settings) -> Companion:
+    """A companion as its log has it, without a look at the source."""
+    definition = Definition.of(snapshot.metadata.configuration)
     names, columns = snapshot.partition_columns, snapshot.schema
     return Companion(
         source=source_spec(definition, snapshot, settings),
@@ -292,7 +295,13 @@ def held_source(name: SourceName, settings: Settings) -> SourceTable:
 
 def _access(settings: Settings) -> tuple[object, ...]:
     """What of the settings decides how a store is reached."""
-    own = tuple(sorted(settings.per_field(keys.SOURCE_CREDENTIALS).items()))
+    own = tuple(
+        sorted(
+            (option.key, name, str(hash(text)))
+            for option in (keys.SOURCE_CREDENTIALS, keys.SOURCE_AWS)
+            for name, text in settings.per_field(option).items()
+        )
+    )
     values = tuple(sorted((k, str(hash(v))) for k, v in settings.values.items() if _is_access(k)))
     return own, values
 

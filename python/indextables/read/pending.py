@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from indextables.config import write as keys
 from indextables.engine.query import Query
-from indextables.engine.source import Run, SourceFile, open_source, read_source, source_facts
+from indextables.engine.source import Run, SourceFile, expected_facts, open_source, read_source
 from indextables.engine.split import Split
 from indextables.engine.writer import SplitWriter
 from indextables.runtime.handles import native_store
@@ -38,13 +38,13 @@ def open_pending(spec: ReadSpec, source: Source) -> Split:
     """The split of a file that has none, ready to be asked."""
     assert spec.source is not None, "a pending file without its source"
     assert source.size is not None, source.path
-    file = SourceFile(source.path, source.size, source.pending or None)
+    file = SourceFile(source.path, source.size, source.pending or None, source.rows)
     rows = open_source(spec.source)
     names = asked_columns(spec, spec.queries[source.query])
     schema = pa.schema([field for field in spec.split_schema if field.name in names])
     fields = spec.source.fields(f for f in spec.source_fields if f["name"] in names)
     folder = host_folder("pending", "splits")
-    facts = source_facts(rows, file)
+    facts = expected_facts(rows, file)
     name = _name(spec, file, facts.footer, schema, fields)
     store = native_store(str(folder), "")
     deleted = None if source.hidden is None else b64decode(source.hidden)

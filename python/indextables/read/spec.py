@@ -54,6 +54,8 @@ class Source:
     hidden: str | None = None
     # a file of the companion's source that no split has, by its stamp; `path` is the file
     pending: str | None = None
+    # rows of that file, where its table says so
+    rows: int | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -69,6 +71,7 @@ class Source:
             size=value.get("size"),
             hidden=value.get("hidden"),
             pending=value.get("pending"),
+            rows=value.get("rows"),
         )
 
 
@@ -171,7 +174,8 @@ def sources_of(
     wanted.append("size")
     sources = []
     warm = [False] * files.num_rows if prewarmed is None else prewarmed
-    more = [name for name in (HIDDEN, PENDING) if name in files.column_names]
+    # a companion at a version of its source has all of these
+    more = [HIDDEN, PENDING, "numRecords"] if PENDING in files.column_names else []
     rows = files.select([*wanted, *more]).to_pylist()
     for row, query, load in zip(rows, query_of, warm, strict=True):
         start, end, vector, size = (row[key] for key in wanted[2:])
@@ -187,6 +191,7 @@ def sources_of(
                 size=size,
                 hidden=None if hidden is None else b64encode(hidden["bitmap"]).decode(),
                 pending=None if pending is None else pending["stamp"] or "",
+                rows=None if pending is None else row["numRecords"],
             )
         )
     return sources

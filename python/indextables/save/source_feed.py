@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from indextables.config import write as keys
-from indextables.engine.source import Run, open_source, read_source, source_facts
+from indextables.engine.source import Run, expected_facts, open_source, read_source
 from indextables.engine.writer import SplitWriter
-from indextables.errors import error
 from indextables.save.splits import SplitSink, WrittenSplit
 
 if TYPE_CHECKING:
@@ -88,10 +87,7 @@ class FeedSink(SplitSink):
     def add_file(self, file: SourceFile, partition_values: dict[str, str]) -> None:
         """Index all rows of a file."""
         native = open_source(self.source)
-        facts = source_facts(native, file)
-        if file.rows is not None and file.rows != facts.rows:
-            detail = f"it has {facts.rows} rows, the source says {file.rows}"
-            raise error("COMPANION_FILE_CHANGED", path=file.path, detail=detail)
+        facts = expected_facts(native, file)
         self._at = Run(file.path, 0, 0, file.size, file.stamp, facts.footer)
         if not facts.rows and self._writer is not None:
             self._runs.append(self._at)  # indexed, so that it is not read again

@@ -13,13 +13,13 @@ from pyroaring import BitMap
 
 from indextables.errors import error
 from indextables.model.types import Struct
+from indextables.sources.iceberg_deletes import PlannedFiles, deleted_rows, plan_snapshot
 from indextables.sources.iceberg_schema import iceberg_addresses, spark_schema
 from indextables.sources.library import load_library, reading
 from indextables.sources.table import FILES, SourceSnapshot, relative_path
 from indextables.storage import Store
 
 if TYPE_CHECKING:
-    from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import FileScanTask, Table
 
@@ -100,11 +100,12 @@ def _describe(table: Table, version: str | None) -> SourceSnapshot:
     snapshot = _snapshot_id(table, version)
     metadata = table.metadata
     schema = table.schema()
-    tasks: list[FileScanTask] = []
+    planned = PlannedFiles()
     if snapshot is not None:
         scan = table.scan(snapshot_id=snapshot) if version is not None else table.scan()
         schema = scan.projection()
-        tasks = list(scan.plan_files())
+        planned = plan_snapshot(table, snapshot)
+    tasks = planned.tasks
     location = table.location()
     _check_parquet(tasks, location)
     columns = spark_schema(schema)
@@ -128,8 +129,13 @@ def _describe(table: Table, version: str | None) -> SourceSnapshot:
         columns=tuple(address for address in found if address.name not in partitions),
         partitions=partitions,
         id=str(metadata.table_uuid),
-        load_deleted=partial(_deleted, table.io, tasks, location),
+        load_deleted=partial(_deleted, table, planned),
     )
+
+
+def _deleted(table: Table, planned: PlannedFiles) -> dict[str, BitMap]:
+    with reading("Iceberg", table.location()):
+        return deleted_rows(table, planned)
 
 
 def _snapshot_id(table: Table, version: str | None) -> int | None:
@@ -177,21 +183,3 @@ def _partitions(
 def _value(file: DataFile, spec: Any, source_id: int) -> Any:
     place = next(i for i, f in enumerate(spec.fields) if f.source_id == source_id)
     return file.partition[place]
-
-
-def _deleted(io: FileIO, tasks: Iterable[FileScanTask], location: str) -> dict[str, BitMap]:
-    """The rows that position deletes and deletion vectors of a snapshot name."""
-    reading = load_library("pyiceberg.io.pyarrow", "iceberg")
-    read: dict[str, Mapping[str, pa.ChunkedArray]] = {}
-    found: dict[str, BitMap] = {}
-    for task in tasks:
-        for deletes in task.delete_files:
-            # a vector is one blob of a file that has many
-            key = f"{deletes.file_path} {getattr(deletes, 'content_offset', None)}"
-            if key not in read:
-                read[key] = reading._read_deletes(io, deletes)  # noqa: SLF001 (no public reader)
-            rows = read[key].get(task.file.file_path)
-            if rows is not None and len(rows):
-                path = relative_path(task.file.file_path, location)
-                found.setdefault(path, BitMap()).update(rows.to_numpy())
-    return found

@@ -30,8 +30,6 @@ def reading(table_format: str, path: str) -> Iterator[None]:
         raise
     except Exception as failure:  # noqa: BLE001 (libraries raise what they like)
         detail = first_line(failure)
-        if "equality deletes" in detail:
-            raise error("COMPANION_EQUALITY_DELETES", path=path) from None
         raise error("COMPANION_SOURCE", format=table_format, path=path, detail=detail) from None
 
 

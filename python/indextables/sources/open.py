@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass
 
 from indextables.config import companion as keys
-from indextables.config.option import PREFIX
-from indextables.config.settings import Settings, resolve
+from indextables.config.settings import Settings
 from indextables.errors import error
+from indextables.sources.credentials import source_settings
 from indextables.sources.delta import DeltaSource
 from indextables.sources.iceberg import IcebergSource
 from indextables.sources.parquet import ParquetSource
@@ -39,17 +39,6 @@ class SourceName:
     catalog_type: str | None = None
     warehouse: str | None = None
     schema_source: str | None = None
-
-
-def source_settings(settings: Settings) -> Settings:
-    """The settings for the source's store: its own credentials, else those of the index."""
-    own = settings.per_field(keys.SOURCE_CREDENTIALS)
-    if not own:
-        return settings
-    given = resolve({PREFIX + name: str(value) for name, value in own.items()})
-    return Settings(
-        {**settings.values, **given.values}, settings.fields, settings.sources, settings.hadoop
-    )
 
 
 def open_source(name: SourceName, settings: Settings) -> SourceTable:

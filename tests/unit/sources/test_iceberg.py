@@ -17,6 +17,7 @@ from indextables.engine.source import Address
 from indextables.errors import IndexTablesError
 from indextables.sources import iceberg
 from indextables.sources.iceberg import IcebergSource
+from indextables.sources.iceberg_deletes import position_deletes
 from indextables.storage import open_store
 
 
@@ -152,7 +153,7 @@ def test_position_deletes(tmp_path, catalog):
     )
     with_deletes = FileScanTask(tasks[0].file, delete_files={file})
     location = table.location()
-    found = iceberg._deleted(table.io, [with_deletes], location)
+    found = position_deletes(table.io, [with_deletes], location)
     assert found == {path.removeprefix(location + "/"): BitMap([0, 2])}
 
 

@@ -1,0 +1,114 @@
+"""The companion of a generated source: built, killed, merged, dropped and asked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.companions.questions import draw, message_column, open_index
+from tests.companions.rows import Row
+from tests.companions.sources import History
+
+from indextables.errors import IndexTablesError
+from indextables.sql.execute import execute
+from indextables.sql.local import LocalContext
+from indextables.storage.store import Store
+
+INDEXED = {"companion.readVersion": "indexed"}
+# what a query may say instead of an answer when files of its version are gone
+LOST = ("COMPANION_FILE_MISSING", "COMPANION_FILE_CHANGED", "COMPANION_SOURCE")
+
+
+class Killed(BaseException):
+    """The process ended; nothing may be tidied up."""
+
+
+@contextmanager
+def killed_at(step: int, *, before: bool) -> Iterator[None]:
+    """Kill at the n-th write to the store, before or after it arrived."""
+    whole, left = Store.put, [step]
+
+    def put(store: Store, path: str, data: bytes, **options: Any) -> bool:
+        left[0] -= 1
+        if left[0] < 0 and before:
+            raise Killed
+        written = whole(store, path, data, **options)
+        if left[0] < 0:
+            raise Killed
+        return written
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "put", put)
+        yield
+
+
+class Index:
+    """An index and the source that it follows."""
+
+    def __init__(self, folder: Path, history: History, clauses: str = "") -> None:
+        self.history, self.clauses = history, clauses
+        self.place = str(folder / "index")
+        # the rows that each version of the index may be complete for; None: it may be of none
+        self.complete: dict[int, list[list[Row] | None]] = {}
+
+    def run(self, text: str) -> list[Row]:
+        """Run a command as a process does that never saw the index before."""
+        found: list[Row] = execute(text, LocalContext({})).to_pylist()
+        return found
+
+    def build(self) -> Row:
+        """Sync with the source."""
+        (done,) = self.run(
+            f"BUILD INDEXTABLES COMPANION FOR {self.history.kind} '{self.history.location}' "
+            f"{self.clauses} AT LOCATION '{self.place}'"
+        )
+        self.complete[self.version()] = [self.history.now()[1]]
+        return done
+
+    def version(self) -> int:
+        """The newest version of the index."""
+        return open_index(self.place).version
+
+    def build_killed(self, step: int, *, before: bool) -> bool:
+        """Sync and die on the way; whether it did."""
+        known = self.complete.get(self.version(), [None])
+        try:
+            with killed_at(step, before=before):
+                self.build()
+        except Killed:
+            # it may have died right after its last commit
+            self.complete[self.version()] = [*known, self.history.now()[1]]
+            return True
+        return False
+
+    def check(self, rng: random.Random, rows: list[Row], **options: str) -> None:
+        """Ask something, and compare with rows."""
+        table = open_index(self.place, **options)
+        question = draw(rng, self.history.maker.made, message_column(table.schema.names))
+        assert question.ask(table) == question.truth(rows), f"{question} {options}"
+
+    def check_or_lost(
+        self, rng: random.Random, expected: list[list[Row] | None], **options: str
+    ) -> None:
+        """Ask for a version whose files may be gone: an error then, never other rows."""
+        try:
+            table = open_index(self.place, **options)
+            question = draw(rng, self.history.maker.made, message_column(table.schema.names))
+            found = question.ask(table)
+        except IndexTablesError as failure:
+            lost = self.history.lossy and failure.code in LOST
+            if lost or (None in expected and failure.code == "COMPANION_INCOMPLETE"):
+                return
+            raise
+        truths = [question.truth(rows) for rows in expected if rows is not None]
+        assert found in truths, f"{question} {options}"
+
+    def drop_partition(self) -> None:
+        """Forget the splits of a day, if the index has days."""
+        table = open_index(self.place)
+        if table.partition_columns == ("day",):
+            self.run(f"DROP INDEXTABLES PARTITIONS FROM '{self.place}' WHERE day = 'x'")

@@ -1,0 +1,194 @@
+"""Damaged sources: a query says what is wrong with which file, and never returns fewer rows."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from tests.companions.index import INDEXED, Index
+from tests.companions.questions import open_index
+from tests.companions.sources import IcebergHistory, VectorHistory
+
+from indextables.errors import IndexTablesError
+
+MISSING, CHANGED, SOURCE = "COMPANION_FILE_MISSING", "COMPANION_FILE_CHANGED", "COMPANION_SOURCE"
+
+
+def rows(first: int, count: int = 50) -> pa.Table:
+    """Rows of the same sizes, whatever their numbers are."""
+    numbers = range(first, first + count)
+    return pa.table(
+        {
+            "id": pa.array(numbers, pa.int64()),
+            "message": [f"word{n % 10} line{n:06}" for n in numbers],
+        }
+    )
+
+
+class _Delta:
+    """The least that an index asks of its source here."""
+
+    kind, lossy = "DELTA", True
+
+    def __init__(self, folder: Path) -> None:
+        self.location = str(folder / "delta")
+        write_deltalake(self.location, rows(1))
+
+    def now(self) -> tuple[str, list[dict[str, object]]]:
+        table = DeltaTable(self.location)
+        return str(table.version()), table.to_pyarrow_table().to_pylist()
+
+
+def remove(file: Path) -> None:
+    file.unlink()
+
+
+def truncate(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def replace_alike(file: Path, count: int = 50) -> None:
+    """Put other rows in the place of a file; its size stays."""
+    facts, data = file.stat(), io.BytesIO()
+    pq.write_table(
+        rows(1000, count), data, compression="zstd", store_schema=False, write_statistics=False
+    )
+    small = data.getvalue()
+    footer = len(small) - 8 - int.from_bytes(small[-8:-4], "little")
+    # what lies between the last page and the footer is read by nobody
+    padding = bytes(facts.st_size - len(small))
+    file.write_bytes(small[:footer] + padding + small[footer:])
+
+
+def scramble(file: Path) -> None:
+    """Damage the pages of the last column, or the whole of a file that is not Parquet."""
+    data = bytearray(file.read_bytes())
+    start, end = 4, len(data)
+    if data.startswith(b"PAR1"):
+        column = pq.read_metadata(file).row_group(0).column(1)
+        start = column.dictionary_page_offset or column.data_page_offset
+        end = start + column.total_compressed_size
+    data[start:end] = bytes(end - start)
+    file.write_bytes(data)
+
+
+DAMAGE = {
+    "removed": (remove, MISSING),
+    "truncated": (truncate, CHANGED),
+    "replaced": (replace_alike, CHANGED),
+    "scrambled": (scramble, "FILE_CORRUPT"),
+}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    made = Index(tmp_path, _Delta(tmp_path), "INDEXING MODES ('message':'text')")
+    made.build()
+    made.clauses = ""
+    return made
+
+
+def files(index: Index) -> list[Path]:
+    return [Path(index.history.location) / path for path in _listed(index)]
+
+
+def _listed(index: Index) -> list[str]:
+    found: list[str] = pa.table(DeltaTable(index.history.location).get_add_actions())[
+        "path"
+    ].to_pylist()
+    return found
+
+
+ASKED = {
+    "rows": lambda table: table.scan(),
+    "hits": lambda table: table.search("word3"),
+    "top": lambda table: table.scan(["message"], order_by=["id DESC"], limit=3),
+    "where": lambda table: table.scan(["id"], where="message LIKE '%line00001%'"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+@pytest.mark.parametrize("options", [{}, INDEXED], ids=["latest", "indexed"])
+def test_an_indexed_file_is_damaged(index: Index, kind: str, options: dict[str, str]):
+    damage, code = DAMAGE[kind]
+    (file,) = files(index)
+    damage(file)
+    for name in ("rows", "hits", "top"):
+        with pytest.raises(IndexTablesError) as failed:
+            ASKED[name](open_index(index.place, **options))
+        assert failed.value.code == code, name
+        assert file.name in str(failed.value)
+    # what the index answers alone it still answers
+    table = open_index(index.place, **options)
+    assert (table.count(), table.count(query="word3")) == (50, 5)
+
+
+# a file that nobody has seen cannot be told from another one of its size and rows
+@pytest.mark.parametrize("kind", sorted({*DAMAGE} - {"replaced"}))
+def test_a_pending_file_is_damaged(index: Index, kind: str):
+    damage, code = DAMAGE[kind]
+    before = set(files(index))
+    write_deltalake(index.history.location, rows(500), mode="append")
+    (file,) = set(files(index)) - before
+    damage(file)
+    for ask in ASKED.values():
+        with pytest.raises(IndexTablesError) as failed:
+            ask(open_index(index.place))
+        assert failed.value.code == code
+        assert file.name in str(failed.value)
+    with pytest.raises(IndexTablesError) as failed:
+        index.build()
+    assert failed.value.code == code
+    assert open_index(index.place, **INDEXED).count() == 50
+
+
+def test_a_file_with_another_number_of_rows_is_refused(index: Index):
+    """Nobody has seen the file before, but the log of the source says how many rows it has."""
+    before = set(files(index))
+    write_deltalake(index.history.location, rows(500), mode="append")
+    (file,) = set(files(index)) - before
+    replace_alike(file, count=49)
+    for ask in (ASKED["rows"], ASKED["hits"]):
+        with pytest.raises(IndexTablesError) as failed:
+            ask(open_index(index.place))
+        assert failed.value.code == CHANGED
+    with pytest.raises(IndexTablesError) as failed:
+        index.build()
+    assert failed.value.code == CHANGED
+
+
+@pytest.mark.parametrize("damage", [remove, truncate, scramble])
+def test_a_damaged_deletion_vector_hides_nothing_by_chance(tmp_path: Path, damage):
+    history = VectorHistory(tmp_path, random.Random(1))
+    index = Index(tmp_path, history, "INDEXING MODES ('message':'text')")
+    index.build()
+    while not list(Path(history.location).glob("deletion_vector_*.bin")):
+        history.delete()
+    for file in Path(history.location).glob("deletion_vector_*.bin"):
+        damage(file)
+    with pytest.raises(IndexTablesError) as failed:
+        open_index(index.place).scan()
+    assert failed.value.code == SOURCE
+    with pytest.raises(IndexTablesError) as failed:
+        index.build()
+    assert failed.value.code == SOURCE
+    assert open_index(index.place, **INDEXED).count() > 0
+
+
+def test_metadata_of_iceberg_that_is_gone(tmp_path: Path):
+    history = IcebergHistory(tmp_path, random.Random(3))
+    index = Index(tmp_path, history, "INDEXING MODES ('message':'text')")
+    index.build()
+    history.append()
+    for file in Path(history.location, "metadata").glob("*.avro"):
+        file.unlink()
+    with pytest.raises(IndexTablesError) as failed:
+        open_index(index.place).scan()
+    assert failed.value.code == SOURCE
+    assert open_index(index.place, **INDEXED).count() > 0

@@ -1,0 +1,59 @@
+"""Generated histories asked through Spark: by the planner itself, and by tasks on executors."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.companions.index import Index
+from tests.companions.questions import draw, message_column
+from tests.companions.test_histories import HISTORIES, tend
+from tests.oracle.paths import PATHS
+
+SEEDS, STEPS, QUESTIONS = range(2), 3, 2
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_both_ways_of_reading_answer_as_the_source(
+    spark: Any, kind: str, seed: int, tmp_path: Path
+):
+    ask_history(spark, kind, f"spark {kind} {seed}", tmp_path, STEPS)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_both_ways_of_reading_answer_as_the_source_in_many_histories(
+    spark: Any, kind: str, tmp_path: Path
+):
+    for seed in random.sample(range(10**9), 12):
+        ask_history(spark, kind, f"spark {kind} {seed}", tmp_path / str(seed), 6)
+
+
+def ask_history(spark: Any, kind: str, seed: str, folder: Path, steps: int) -> None:
+    """Change source and index in turn; after every step ask both ways."""
+    folder.mkdir(exist_ok=True)
+    rng = random.Random(seed)
+    history = HISTORIES[kind](folder, rng)
+    index = Index(folder, history, "INDEXING MODES ('message':'text')")
+    index.build()
+    index.clauses = ""
+    done: list[str] = []
+    for _ in range(steps):
+        done.append(history.change())
+        if rng.random() < 0.6:
+            done.append(tend(index, rng))
+        _, rows = history.now()
+        for path, options in PATHS.items():
+            frame = spark.read.format("indextables").options(**options).load(index.place)
+            frame.createOrReplaceTempView("history")
+            for _ in range(QUESTIONS):
+                question = draw(rng, history.maker.made, message_column(frame.columns))
+                statement = question.sql(frame.columns).format(t="history")
+                found = [row.asDict() for row in spark.sql(statement).collect()]
+                expected = question.truth(rows)
+                assert question.answer(found) == expected, f"{seed} {path}: {done} {statement}"
