@@ -13,7 +13,7 @@ from tests.companions.index import INDEXED, Index
 from tests.companions.questions import open_index
 
 
-class _Source:
+class HandMadeSource:
     """A source whose rows are given by hand."""
 
     lossy = False
@@ -37,7 +37,7 @@ def rows(*numbers: int, **more: pa.Array) -> pa.Table:
 def index(tmp_path: Path) -> Index:
     place = tmp_path / "delta"
     write_deltalake(place, rows(1, 2, 3))
-    made = Index(tmp_path, _Source("DELTA", place), "INDEXING MODES ('message':'text')")
+    made = Index(tmp_path, HandMadeSource("DELTA", place), "INDEXING MODES ('message':'text')")
     made.build()
     made.clauses = ""
     return made
@@ -78,7 +78,7 @@ def test_splits_of_different_encodings_are_merged(tmp_path: Path):
     source.mkdir()
     seen = pa.array([1, 2], pa.date32())
     pq.write_table(rows(1, 2, seen=seen), source / "a.parquet")
-    made = Index(tmp_path, _Source("PARQUET", source), "INDEXING MODES ('message':'text')")
+    made = Index(tmp_path, HandMadeSource("PARQUET", source), "INDEXING MODES ('message':'text')")
     made.build()
     far = pa.array([2_000_000_000, None], pa.int32()).cast(pa.date32())
     pq.write_table(rows(3, 4, seen=far), source / "b.parquet")
@@ -128,7 +128,7 @@ def test_purging_leaves_the_source_alone(tmp_path: Path):
     """The index lies in the folder of its source; old files that it does not name are not its."""
     source = tmp_path / "delta"
     write_deltalake(source, rows(1, 2))
-    made = Index(tmp_path, _Source("DELTA", source), "INDEXING MODES ('message':'text')")
+    made = Index(tmp_path, HandMadeSource("DELTA", source), "INDEXING MODES ('message':'text')")
     made.place = str(source)
     made.build()
     write_deltalake(source, rows(3), mode="overwrite")
