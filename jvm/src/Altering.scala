@@ -44,7 +44,7 @@ object Altering {
     }
   }
 
-  /** Rows from before get the values that Python asks for. */
+  /** Existing rows get the values that Python returns. */
   private def update(name: Seq[String], todo: ObjectNode): Unit = {
     val fills = todo.get("fills").elements().asScala.map(_.asText).toSeq
     if (fills.nonEmpty) {
@@ -53,7 +53,7 @@ object Altering {
     }
   }
 
-  /** Changes that rely on the update; it is repeated while others write in between. */
+  /** Changes that rely on the update, which is repeated while others write in between. */
   @scala.annotation.tailrec
   private def finish(request: ObjectNode, name: Seq[String], todo: ObjectNode, after: Long): Unit =
     if (!todo.get("then").isEmpty) {

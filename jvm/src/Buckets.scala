@@ -19,9 +19,9 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * `indextables_histogram`, `indextables_date_histogram`, `indextables_range`: what a row's bucket is.
- * Python checks the arguments and spells them in one way. As V2 functions the calls travel with GROUP BY to
- * the index; where they are not pushed down Spark computes the same.
+ * `indextables_histogram`, `indextables_date_histogram`, `indextables_range`: the bucket of a row.
+ * Python checks and normalizes the arguments. As V2 functions the calls are pushed down with GROUP BY; where
+ * they are not, Spark computes the same.
  */
 object Buckets {
   private val functions: Map[String, () => BucketFunction[_]] = Map("indextables_histogram" -> (() => new Histogram),

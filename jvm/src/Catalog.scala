@@ -105,7 +105,7 @@ class PathCatalog extends StagingTableCatalog {
 
 /**
  * A query of a path without a table gets an error that says so. Spark itself would say that the format does
- * not support queries of files. Paths that had a table before are not looked at again.
+ * not support queries of files. Paths that had a table before are not checked again.
  */
 object MissingPaths extends Rule[LogicalPlan] {
   private val known = java.util.concurrent.ConcurrentHashMap.newKeySet[String]()
@@ -126,7 +126,7 @@ object MissingPaths extends Rule[LogicalPlan] {
   }
 }
 
-/** A table that takes the place of what is there, schema and all, with the commit of its rows. */
+/** A table that replaces an existing one, including its schema, with the commit of its rows. */
 class StagedIndexTable(state: TableState, properties: java.util.Map[String, String])
   extends IndexTable(state, properties, writable = true) with StagedTable {
   private var written = false

@@ -24,7 +24,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.Utils
 
-/** A command is text for Python, which answers rows. */
+/** A command is text for Python, which returns rows. */
 case class Command(text: String) extends LeafRunnableCommand {
   override lazy val schema: StructType = TableState.schemaOf(Rpc.call("command_schema", Rpc.json().put("text", text)).json)
   override lazy val output: Seq[Attribute] = toAttributes(schema)
@@ -39,11 +39,11 @@ case class Command(text: String) extends LeafRunnableCommand {
 }
 
 /**
- * What a command in the planner needs of Spark: where a named table lies, which partitions a predicate
- * chooses, tasks on the executors. The command waits there under an id and is resumed with the answer.
+ * What a command in the planner needs from Spark: the location of a named table, the partitions that match a
+ * predicate, tasks on the executors. The command waits there under an id and is resumed with the answer.
  */
 object Needs {
-  /** Brings what is needed until the command has ended. */
+  /** Answers the needs of a command until it has ended. */
   def satisfy(session: ClassicSession, first: Reply): Reply = {
     var reply = first
     while (reply.json.has("need")) {
@@ -65,7 +65,7 @@ object Needs {
     thread.start()
   }
 
-  /** Tells the command that it will not go on; also when this thread was interrupted. */
+  /** Stops the command, also if this thread was interrupted. */
   private def stop(id: String, failure: Throwable): Unit = {
     val interrupted = Thread.interrupted()
     val reason = Option(failure.getMessage).getOrElse(failure.getClass.getSimpleName)
@@ -147,7 +147,7 @@ object Needs {
   }
 }
 
-/** Python tasks as a table with one row per task; each may have a place where it would best run. */
+/** Python tasks as a table with one row per task; each may have a preferred location. */
 class TaskTable(parts: Array[Array[Byte]], places: Array[String]) extends Table with SupportsRead {
   override def name(): String = s"${Names.Format} tasks"
   override def schema(): StructType = StructType(Seq(StructField("result", BinaryType)))

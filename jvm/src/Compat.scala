@@ -58,7 +58,7 @@ object Compat {
       if (argument eq from) to else argument
     }.toArray)
 
-  /** What a table announces whose schema may evolve; Spark 4.0 has no word for it. */
+  /** What a table announces whose schema may evolve; Spark 4.0 does not know it. */
   val evolution: Option[TableCapability] = TableCapability.values.find(_.name == "AUTOMATIC_SCHEMA_EVOLUTION")
 
   private val asks = Try(Class.forName("org.apache.spark.sql.connector.catalog.SupportsSchemaEvolution")).isSuccess

@@ -63,7 +63,7 @@ object ChangeByName extends Rule[LogicalPlan] {
       .exists(_.isInstanceOf[Provider])
 }
 
-/** `rows` follow the creation, or what lies at the location is replaced. */
+/** `rows` follow the creation, or the table at the location is replaced. */
 class NamedTables(names: TableCatalog, rows: Boolean = false, replaces: Boolean = false) extends DelegatingCatalogExtension {
   setDelegateCatalog(names)
 

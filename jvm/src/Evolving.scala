@@ -108,7 +108,7 @@ object EvolveTargets {
 }
 
 object Evolving {
-  /** The table after it took on what the data has more, if the options say so. */
+  /** The table after evolving to the schema of the data, if the options say so. */
   def evolve(table: IndexTable, data: StructType, options: CaseInsensitiveStringMap): TableState = {
     val request = table.request(options)
     request.set[ObjectNode]("data_schema", Encoder.typeOf(data))

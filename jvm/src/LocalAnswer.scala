@@ -61,7 +61,7 @@ object LocalAnswers extends SparkStrategy {
     }
 }
 
-/** A node whose rows are there, on the driver: who asks for them needs no job. */
+/** A node whose rows are on the driver, so that collecting them needs no job. */
 trait LocalRows extends SparkPlan {
   protected def rows: Array[InternalRow]
 
@@ -139,7 +139,7 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
 }
 
 object LocalAnswer {
-  /** Making code for the rows of a smaller answer takes longer than going without. */
+  /** Below this size, generating code takes longer than it saves. */
   val FewBytes = 64 << 10
 
   /** The rows as a relation. */

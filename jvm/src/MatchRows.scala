@@ -49,7 +49,7 @@ object MatchRows extends Rule[LogicalPlan] {
 
   private def inputs(node: LogicalPlan) = Inputs(node.children.flatMap(_.output), node.children)
 
-  /** Whether all is about one table of ours, whose index answers it. */
+  /** Whether everything is about one IndexTables table, whose index answers it. */
   private def mayBePushed(part: Expression, input: Inputs): Boolean = {
     val searches = part.collect { case s: Search => s }
     val tables = part.references.toSeq.map(input.origin(_).map(_._1)).distinct
@@ -86,7 +86,7 @@ object MatchRows extends Rule[LogicalPlan] {
   }
 }
 
-/** Searches that Spark did not bring down to a table of ours: on cached rows, after an aggregation or a limit, in a stream. */
+/** Searches that Spark did not push down to an IndexTables table: on cached rows, after an aggregation or a limit, in a stream. */
 object MatchLeftRows extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!Compat.hasArrowFunctions) plan
@@ -107,7 +107,7 @@ object MatchLeftRows extends Rule[LogicalPlan] {
 
 /** The columns that an expression may name, and where they come from. */
 case class Inputs(columns: Seq[Attribute], plans: Seq[LogicalPlan]) {
-  /** The table of ours that a column is one of, and its name there. */
+  /** The IndexTables table of a column, and its name there. */
   def origin(column: Attribute): Option[(IndexTable, String)] =
     plans.iterator.flatMap(Inputs.origin(_, column)).nextOption()
 

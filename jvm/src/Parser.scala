@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{DescribeColumn, DescribeRela
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Spark's parser with our words in front; a proxy, because the interface differs between versions. */
+/** Our parser in front of Spark's; a proxy, because the interface differs between versions. */
 object Parser {
   private val plans = Set("parsePlan", "parsePlanWithParameters")
   private val texts = plans ++ Set("parseQuery", "parseExpression")
@@ -65,7 +65,7 @@ object Statements {
 
   def own(words: Seq[String]): Boolean = find("own", words).isDefined
 
-  /** Ours if Spark does not understand it. */
+  /** Ours if Spark cannot parse it. */
   def misspelled(words: Seq[String]): Boolean = find("misspelled", words).isDefined
 
   /** What stands where the target of a statement of another format stands. */

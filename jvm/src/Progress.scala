@@ -59,7 +59,7 @@ class MeasuredWriter(writer: DataWriter[InternalRow]) extends DataWriter[Interna
   override def currentMetricsValues(): Array[CustomTaskMetric] = writer.currentMetricsValues()
 }
 
-/** How far a write is: counted as tasks finish, said in the driver's log while it takes long. */
+/** The progress of a write: counted as tasks finish, logged on the driver while it takes long. */
 class WriteProgress extends Logging {
   private var tasks = 0
   private var done = 0

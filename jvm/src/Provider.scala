@@ -48,7 +48,7 @@ class Provider extends TableProvider with DataSourceRegister with CreatableRelat
     new BaseRelation { val sqlContext = context; val schema = data.schema }
   }
 
-  /** `writeStream.start(path)`: V2 would not tell us of `partitionBy`, nor let the schema grow. */
+  /** `writeStream.start(path)`: V2 passes neither `partitionBy` nor schema changes. */
   override def createSink(context: SQLContext, options: Map[String, String], partitionColumns: Seq[String],
       mode: OutputMode): Sink = new IndexSink(context, options, partitionColumns, mode)
 

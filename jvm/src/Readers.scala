@@ -41,7 +41,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
     val content = partition.asInstanceOf[PythonInputPartition].pickedPartition
     val work = InternalRow(content, UTF8String.fromString(file.toString))
     val reader = new TaskReader(batches(work), wire, file)
-    // before the runner hears of the end, who was told to listen earlier
+    // must run before the runner's own completion listener, which was added earlier
     TaskContext.get().addTaskCompletionListener[Unit](reader.finish)
     reader
   }
@@ -61,7 +61,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
 }
 
 object TaskReaders {
-  /** What a task is to read, and a file where both sides leave word. */
+  /** The input of a task, and a file through which both sides communicate. */
   val Input: StructType = StructType(Seq(StructField("struct",
     StructType(Seq(StructField("partition", BinaryType), StructField("file", StringType))))))
 }
@@ -78,7 +78,7 @@ class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path)
 
   override def next(): Boolean = {
     reading = try batches.hasNext catch { case e: PythonException => throw Errors.inside(e) }
-    // the worker has written it before it says that there are no more rows
+    // the worker writes it before it ends its output
     if (!reading && Files.exists(file) && Files.size(file) > 0)
       fetched = ScanMetrics.counts(Rpc.parse(Files.readString(file)))
     reading
@@ -98,7 +98,7 @@ class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path)
 
   /**
    * A worker that sees the marker stops at the next batch. One that Spark kills midway cannot be reused, and the
-   * next query would wait seconds for another: so the few batches under way are let through.
+   * next query would wait seconds for another: so the few batches under way are read.
    */
   def finish(context: TaskContext): Unit =
     if (reading && !context.isFailed() && !context.isInterrupted())

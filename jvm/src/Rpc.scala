@@ -17,7 +17,7 @@ import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
 import org.apache.spark.sql.execution.python.PythonPlannerRunner
 import org.apache.spark.sql.internal.SQLConf
 
-/** What Python answered: one JSON document and any number of binary parts. */
+/** Python's answer: one JSON document and any number of binary parts. */
 case class Reply(json: ObjectNode, parts: Array[Array[Byte]])
 
 object Reply {
@@ -37,7 +37,7 @@ object Reply {
  * parts come out. Every call lands in the same reused process, so what that process knows survives.
  */
 object Rpc {
-  /** Raised together with `PROTOCOL` of spark/planner.py when a document changes its meaning. */
+  /** Increment together with `PROTOCOL` in spark/planner.py when a document changes its meaning. */
   val Protocol = 1
   val mapper = new ObjectMapper()
 
@@ -62,7 +62,7 @@ object Rpc {
     throw new IllegalStateException(code)
   }
 
-  /** The session's settings and who runs tasks. A table on local disk needs no keys of stores, which take time to find. */
+  /** The session's settings and executors. A table on local disk needs no credentials of stores, which take time to find. */
   def context(local: Boolean = false): ObjectNode = {
     val node = json()
     node.set[ObjectNode]("session", sessionConf(local))
@@ -131,7 +131,7 @@ object Rpc {
 
   private def isFileSystem(key: String): Boolean = fileSystemKeys.exists(key.startsWith)
 
-  /** What is set for Hadoop's stores, apart from the defaults Hadoop comes with. */
+  /** The settings of Hadoop's stores, without Hadoop's own defaults. */
   private def fileSystems(conf: Configuration, node: ObjectNode): Unit =
     conf.forEach { e =>
       if (isFileSystem(e.getKey)) {
@@ -155,7 +155,7 @@ object Rpc {
     node
   }
 
-  /** Who runs tasks: the driver itself in local mode. */
+  /** The executors; in local mode the driver itself. */
   private def executors(): JsonNode = {
     val all = mapper.createArrayNode()
     val known = SparkContext.getActive.toSeq.flatMap(_.statusStore.executorList(true))

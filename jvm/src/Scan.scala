@@ -19,7 +19,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types._
 
-/** Offers what Spark would push down to Python, piece by piece, and remembers what was taken. */
+/** Offers what Spark would push down to Python, piece by piece, and records what was accepted. */
 class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuilder
   with SupportsPushDownV2Filters with SupportsPushDownRequiredColumns with SupportsPushDownLimit
   with SupportsPushDownOffset with SupportsPushDownTopN with SupportsPushDownAggregates {
@@ -48,7 +48,7 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
 
   override def pruneColumns(schema: StructType): Unit = if (!request.has("aggregation")) output = schema
 
-  /** Python's view on one more piece; what it refuses is taken back. */
+  /** Offers one more piece to Python; a rejected piece is withdrawn. */
   private def offer(keys: (String, ObjectNode => Unit)*): Option[ObjectNode] = {
     val attempt = request.deepCopy()
     keys.foreach(_._2(attempt))
@@ -100,7 +100,7 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
 class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCalls, settled: Option[ObjectNode])
   extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeV2Filtering with SupportsMetadata {
   private var plan: Reply = settled.map(Reply(_, Array.empty)).orNull
-  // a stream is planned batch by batch, so there is nothing to say of it as a whole
+  // a stream is planned batch by batch, so it has no statistics as a whole
   private var streaming = false
   private def planned(distributed: Boolean = false): Reply = synchronized {
     if (plan == null || (distributed && plan.json.get("local").asBoolean))
@@ -155,7 +155,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
     }
     override def sizeInBytes(): OptionalLong = number("bytes")
     override def numRows(): OptionalLong = number("rows")
-    /** Only a cost-based optimizer looks at them: no query else pays for the call. */
+    /** Only the cost-based optimizer uses them: other queries do not make the call. */
     override def columnStats(): java.util.Map[NamedReference, ColumnStatistics] = {
       val conf = SQLConf.get
       if (!conf.cboEnabled && !conf.planStatsEnabled || request.has("aggregation")) java.util.Map.of()
@@ -213,7 +213,7 @@ class EmptyScan(schema: StructType) extends Scan with Batch {
   override def createReaderFactory(): PartitionReaderFactory = new TaskReaders(Array.empty, schema)
 }
 
-/** One task: the splits it reads, and where it would rather run. */
+/** One task: the splits it reads, and its preferred locations. */
 @SerialVersionUID(1L)
 class Task(index: Int, content: Array[Byte], hosts: Array[String]) extends PythonInputPartition(index, content) {
   override def preferredLocations(): Array[String] = hosts

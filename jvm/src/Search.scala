@@ -111,7 +111,7 @@ object ResolveSearch extends Rule[LogicalPlan] {
     def fits(a: Attribute) = qualifier.isEmpty ||
       (a.qualifier.length >= qualifier.length && a.qualifier.takeRight(qualifier.length).zip(qualifier)
         .forall { case (x, y) => x.equalsIgnoreCase(y) })
-    // without a table of ours, all columns of the rows are meant
+    // without an IndexTables table, all columns of the rows are meant
     val ours = output.filter(a => tables.exists(_.contains(a)))
     val candidates = (if (ours.isEmpty && Compat.hasArrowFunctions) output else ours).filter(fits)
     val texts = candidates.filter(_.dataType.isInstanceOf[StringType])

@@ -16,16 +16,16 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** What Python says of a table when it is opened. */
+/** Python's description of an open table. */
 case class TableState(exists: Boolean, schema: StructType, partitionColumns: Seq[String], json: ObjectNode,
     checks: Map[String, String] = Map.empty) {
   def partitioning: Array[Transform] = partitionColumns.map(c => Names.identity(c)).toArray
 
-  /** This table, which must be there. */
+  /** This table, which must exist. */
   def existing: TableState =
     if (exists) this else { Rpc.call("require", json); this }
 
-  /** A table that is not there yet looks as it will after the first write. */
+  /** A table that does not exist yet, as it will be after the first write. */
   def orElse(schema: StructType, partitioning: Array[Transform]): TableState =
     if (exists) this else copy(schema = schema, partitionColumns = Partitions.columns(partitioning))
 
@@ -83,7 +83,7 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
 
   val location: String = Seq("path", "location").map(given.get).find(_ != null).getOrElse("")
 
-  /** As DESCRIBE EXTENDED and SHOW CREATE TABLE show them: a place outside the warehouse is the user's. */
+  /** As DESCRIBE EXTENDED and SHOW CREATE TABLE show them: a location outside the warehouse is the user's. */
   override lazy val properties: java.util.Map[String, String] = {
     val warehouse = SQLConf.get.warehousePath
     val managed = location.stripPrefix("file:").startsWith(warehouse.stripPrefix("file:").stripSuffix("/") + "/")
@@ -113,7 +113,7 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
   private case class Hidden(name: String, dataType: DataType, override val comment: String,
     override val isNullable: Boolean = true) extends MetadataColumn
 
-  /** What every operation on this table starts from. */
+  /** The common part of every call about this table. */
   def request(options: CaseInsensitiveStringMap = CaseInsensitiveStringMap.empty()): ObjectNode = {
     val node = Rpc.json()
     node.set[ObjectNode]("properties", Rpc.options(given))

@@ -13,8 +13,8 @@ import org.apache.spark.sql.types.TimestampType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * `name VERSION AS OF n` of a table that Spark's own catalog names: that catalog knows no versions, so
- * the table is opened here, at the version asked for.
+ * `name VERSION AS OF n` of a table that Spark's own catalog names: that catalog has no versions, so
+ * the table is opened here, at the requested version.
  */
 case class TravelByName(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   private def classic = session.asInstanceOf[ClassicSession]

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 pub type Result<T, E = EngineError> = std::result::Result<T, E>;
 
-/// What can go wrong below Python. The text begins with `[CODE]`, so that the class is found again
-/// after an error has travelled as text, for example through an Arrow stream.
+/// The errors of the engine. The message begins with `[CODE]`, so that the class is recognized
+/// after an error was passed as a string, for example through an Arrow stream.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum EngineError {
     #[error("[ARITHMETIC_OVERFLOW] the sum of `{column}` does not fit its type")]
@@ -49,7 +49,7 @@ pub enum EngineError {
     Credentials { url: String, detail: String },
     #[error("[STORAGE_FAILED] `{path}`: {detail}")]
     Storage { path: String, detail: String },
-    /// A store answered, and said no: the request was not carried out.
+    /// A store rejected the request: it was not carried out.
     #[error("[STORAGE_FAILED] `{path}`: {detail}")]
     Refused { path: String, detail: String },
 }

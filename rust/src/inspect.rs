@@ -1,4 +1,4 @@
-//! What a split is made of, and whether its bytes are what was written.
+//! Describes a split, and verifies its bytes.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub fn describe(split: &Split) -> Result<Value> {
     }))
 }
 
-/// What the sidecar says about a column, and the index.
+/// A column according to the sidecar and the index.
 fn column(split: &Split, note: &SidecarColumn) -> Value {
     let mut found = split.layout.get(&note.name).map_or_else(
         || {
@@ -130,7 +130,7 @@ pub fn verify(store: &Store, path: &str) -> Result<Vec<(String, String)>> {
         }
     }
     let index = Index::open(directory).at(path)?;
-    // tantivy keeps a checksum at the end of each of its files
+    // tantivy writes a checksum at the end of each of its files
     for file in index.validate_checksum().at(path)? {
         report(&file.to_string_lossy(), "tantivy's checksum differs".to_owned());
     }

@@ -1,6 +1,6 @@
 //! The split engine: Arrow batches in, search splits out, and back.
 //!
-//! Modules are named by what they hold; PyO3 is used only below `python`.
+//! Modules are named after nouns; PyO3 is used only below `python`.
 
 pub mod aggregate;
 #[cfg(feature = "bench")]
@@ -28,5 +28,5 @@ pub mod write;
 #[cfg(feature = "python")]
 pub mod python;
 
-/// Written into every split, so that a reader can tell who made it.
+/// Written into every split to identify its writer.
 pub const WRITER: &str = concat!("indextables ", env!("CARGO_PKG_VERSION"));

@@ -2,8 +2,8 @@
 //!
 //! The file system is the only thing they share. A piece appears by a rename, so it is there as a
 //! whole or not at all; its name says which bytes it holds, so no index can be out of date; the time
-//! a file was last changed is the time it was last used. Whoever finds the folder too large deletes
-//! the pieces unused for longest, under a lock, footers last: without its footer a split cannot even
+//! a file was last changed is the time it was last used. A process that finds the folder too large
+//! evicts the least recently used pieces under a lock, footers last: without its footer a split cannot even
 //! be opened. A piece that is damaged is deleted and fetched again.
 
 use std::fs::{self, File};
@@ -41,7 +41,7 @@ struct Budget {
     scanned: Option<Instant>,
 }
 
-/// What a disk cache holds.
+/// The content of a disk cache.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub bytes: u64,
@@ -148,7 +148,7 @@ impl Disk {
         if fresh && budget.used <= limit {
             return;
         }
-        // the process that holds the lock evicts for all
+        // the process that holds the lock evicts for all processes
         if let Ok(lock) = File::create(self.root.join(LOCK))
             && lock.try_lock().is_ok()
         {
@@ -157,7 +157,7 @@ impl Disk {
         }
     }
 
-    /// Deletes the pieces unused for longest until a tenth of the limit is free; bytes left.
+    /// Evicts the least recently used pieces until a tenth of the limit is free; returns the bytes left.
     fn shrink(&self, limit: u64, stats: &Stats) -> u64 {
         let mut found = self.scan();
         let mut used: u64 = found.iter().map(|f| f.bytes).sum();
@@ -254,7 +254,7 @@ fn parse_name(name: &str) -> Option<(bool, Range<u64>)> {
 }
 
 fn read_piece(path: &Path, identity: &str, range: &Range<u64>, stats: &Stats) -> Option<Vec<u8>> {
-    // deleted by another process meanwhile: a miss, no damage
+    // deleted by another process meanwhile: a miss, not damage
     let file = File::options().read(true).write(true).open(path).ok()?;
     match piece::read(&file, identity, range) {
         Ok(bytes) => {

@@ -1,4 +1,4 @@
-//! Pieces in memory, the least recently used forgotten first.
+//! The memory cache: an LRU of pieces.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;

@@ -1,7 +1,7 @@
-//! Bytes of remote files kept near: in memory (L1) and on local disk (L2).
+//! Caches of remote files: in memory (L1) and on local disk (L2).
 //!
-//! Splits never change, so what was fetched once stays true. A piece is what one request brought; a
-//! read is answered by a piece that holds it, in memory first, then on disk. The disk cache is a
+//! Splits never change, so cached bytes stay valid. A piece is the result of one request; a read is
+//! answered by a piece that contains it, in memory first, then on disk. The disk cache is a
 //! folder that any number of processes share: see `disk`. Files on local disk are never cached.
 
 mod disk;
@@ -50,7 +50,7 @@ fn caches() -> Arc<Caches> {
             stats,
         }))
     });
-    // making them cannot fail
+    // creating them cannot fail
     made.unwrap_or_else(|_: crate::error::EngineError| unreachable!())
 }
 
@@ -98,12 +98,12 @@ impl FileCache {
         Some(bytes)
     }
 
-    /// Keeps bytes in memory.
+    /// Caches bytes in memory.
     pub fn put_memory(&self, start: u64, bytes: &OwnedBytes) {
         caches().memory.put(self.id, start, bytes.clone());
     }
 
-    /// Keeps on disk what a request brought.
+    /// Caches the result of a request on disk.
     pub fn put_disk(&self, start: u64, bytes: &OwnedBytes) {
         let caches = caches();
         if let Some(options) = &self.options.disk {
@@ -136,7 +136,7 @@ pub fn stats(reset: bool) -> Snapshot {
     shown
 }
 
-/// Waits until everything that is to be kept on disk is there.
+/// Waits until all pending pieces are on disk.
 pub fn sync() {
     caches().queue.wait();
 }

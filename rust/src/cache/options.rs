@@ -1,4 +1,4 @@
-//! How much is kept and where: the `cache_*` keys of a store's options.
+//! The sizes and folders of the caches: the `cache_*` keys of a store's options.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

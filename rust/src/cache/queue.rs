@@ -15,7 +15,7 @@ use crate::store::lock;
 /// In mode `fragment`, this many bytes of capacity count as one piece.
 const PIECE: u64 = 1 << 20;
 
-/// How much may wait, and what happens with more.
+/// How much may wait, and what happens beyond that.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Count pieces, not bytes.
@@ -74,7 +74,7 @@ impl Queue {
         Queue { shared: Arc::new(shared), started: Once::new() }
     }
 
-    /// Takes a piece to be written; when too much waits it is dropped, or the caller waits too.
+    /// Queues a piece to be written; if too much is waiting, the piece is dropped or the caller waits.
     pub fn push(&self, job: Job) {
         self.started.call_once(|| {
             let shared = self.shared.clone();
@@ -97,7 +97,7 @@ impl Queue {
         self.shared.changed.notify_all();
     }
 
-    /// Waits until nothing waits any more.
+    /// Waits until the queue is empty.
     pub fn wait(&self) {
         let mut waiting = lock(&self.shared.waiting);
         while waiting.pieces > 0 {

@@ -1,4 +1,4 @@
-//! Counts of what the caches did in this process.
+//! Counters of the caches of this process.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -10,13 +10,13 @@ pub struct Stats {
     pub disk: Hits,
     /// Pieces written to disk, and their bytes there.
     pub written: Pair,
-    /// Pieces deleted to stay within the limit, and their bytes.
+    /// Pieces evicted to stay within the limit, and their bytes.
     pub evicted: Pair,
-    /// Pieces that were not what was written, and were deleted.
+    /// Damaged pieces, which were deleted.
     pub corrupt: AtomicU64,
-    /// Pieces not written, as too many were waiting.
+    /// Pieces not written because too many were waiting.
     pub dropped: AtomicU64,
-    /// Pieces not written, as the disk refused.
+    /// Pieces not written because the disk failed.
     pub failed: AtomicU64,
 }
 

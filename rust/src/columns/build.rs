@@ -47,7 +47,7 @@ pub enum Builder {
         scale: i8,
         unit: Unit,
     },
-    /// Strings are bytes: `crate::texts` says why.
+    /// Strings are bytes: see `crate::texts`.
     Text(LargeBinaryBuilder),
     Binary(BinaryBuilder),
     Struct {
@@ -92,7 +92,7 @@ impl Builder {
         Builder::widened(column, data_type, unit, None, rows)
     }
 
-    /// A builder of values that were written as another type, which tells what nested numbers count.
+    /// A builder of values that were written as another type, which determines the unit of nested numbers.
     pub fn widened(
         column: &str,
         data_type: &DataType,
@@ -209,7 +209,7 @@ impl Builder {
         }
     }
 
-    /// Adds one value; what cannot be a value of the type is null, as a cast would have it.
+    /// Adds one value; a value that does not fit the type is null, as with a cast.
     #[inline]
     pub fn push(&mut self, value: Stored<'_>) {
         if matches!(value, Stored::Null) {
@@ -427,7 +427,7 @@ fn push_struct(fields: &Fields, members: &mut [Builder], value: Stored<'_>) -> O
     let Stored::Object(found) = value else {
         return None;
     };
-    // our writer keeps the order of the type, so the next member is nearly always the right one
+    // our writer preserves the order of the type, so the next member is nearly always the right one
     let mut rest = found;
     for (field, member) in fields.iter().zip(members) {
         let mut ahead = rest;

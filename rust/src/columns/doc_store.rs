@@ -129,7 +129,7 @@ fn check_blocks(blocks: &[Block], data_len: usize, max_doc: u32) -> Result<()> {
     Ok(())
 }
 
-/// A reader that keeps the block it decompressed last.
+/// A reader that caches the last decompressed block.
 pub struct BlockReader {
     store: Arc<DocStore>,
     directory: BundleDirectory,

@@ -22,9 +22,9 @@ use crate::texts::TEXT;
 
 /// A fast value of this length may have been cut by its writer.
 pub const MAX_FAST_BYTES: usize = 65_530;
-/// Dictionaries up to this many terms are decoded once and kept.
+/// Dictionaries up to this many terms are decoded once and cached.
 const SMALL_DICTIONARY: usize = 1 << 14;
-/// Decoded dictionaries larger than this are not kept.
+/// Decoded dictionaries larger than this are not cached.
 const MAX_DICTIONARY_BYTES: usize = 256 << 20;
 
 /// One open fast column.
@@ -38,7 +38,7 @@ pub struct FastReader {
     number_as_text: bool,
 }
 
-/// The read found a value that only the document store has whole.
+/// The read found a value that only the document store has in full.
 pub struct Overlong;
 
 /// Terms of a column in one buffer, by ordinal.
@@ -162,7 +162,7 @@ fn has_long(texts: &LargeBinaryArray) -> bool {
     texts.value_offsets().windows(2).any(|pair| (pair[1] - pair[0]) as usize >= MAX_FAST_BYTES)
 }
 
-/// Numbers that an earlier writer kept as text.
+/// Numbers that an earlier writer stored as strings.
 pub fn parse_numbers(texts: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     use arrow::array::AsArray;
     let mut builder = build::Builder::new("", target, Unit::Plain, texts.len())?;

@@ -219,7 +219,7 @@ impl Stored<'_> {
     }
 }
 
-/// A date as text: other writers turn texts that look like one into dates.
+/// A date as a string: other writers convert strings that look like dates.
 pub fn rfc3339(nanos: i64) -> String {
     use tantivy::time::format_description::well_known::Rfc3339;
     let date = tantivy::DateTime::from_timestamp_nanos(nanos).into_utc();

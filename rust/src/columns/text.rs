@@ -1,4 +1,4 @@
-//! Numbers, dates and timestamps parsed from text.
+//! Parses numbers, dates and timestamps from strings.
 
 use arrow::datatypes::DataType;
 use tantivy::time::{Date, Month, PrimitiveDateTime, Time};
@@ -50,7 +50,7 @@ fn number<T: std::str::FromStr>(digits: &str, len: std::ops::RangeInclusive<usiz
     if plain { digits.parse().ok() } else { None }
 }
 
-/// Microseconds since the epoch of `yyyy-MM-dd[(T| )HH:mm[:ss[.f]][zone]]`, UTC when no zone is said.
+/// Microseconds since the epoch of `yyyy-MM-dd[(T| )HH:mm[:ss[.f]][zone]]`, UTC without a zone.
 pub fn iso_micros(text: &str) -> Option<i64> {
     let cut = text.find(['T', 't', ' ']).unwrap_or(text.len());
     let days = i64::from(iso_date(&text[..cut])?);

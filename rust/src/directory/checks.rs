@@ -86,7 +86,7 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    /// What a sidecar says; files are compared whole where it is of a writer without blocks.
+    /// Checksums of a sidecar; whole files are compared if its writer had no blocks.
     pub fn from_sidecar(sidecar: &Sidecar, length: impl Fn(&str) -> Option<u64>) -> Checks {
         let mut files = HashMap::with_capacity(sidecar.checksums.len());
         for (name, &sum) in &sidecar.checksums {
@@ -101,7 +101,7 @@ impl Checks {
         Checks { files }
     }
 
-    /// What tantivy's own footers say, for splits of other writers.
+    /// Checksums in tantivy's own footers, for splits of other writers.
     pub fn from_tantivy<'a>(
         names: impl Iterator<Item = &'a Path>,
         content: impl Fn(&Path) -> io::Result<OwnedBytes>,

@@ -1,4 +1,4 @@
-//! The footer of a bundle: which file lies where, and the hotcache.
+//! The footer of a bundle: the offsets of its files, and the hotcache.
 //!
 //! `[files][metadata][u32 length of metadata][hotcache][u32 length of hotcache]`, where the metadata is
 //! a magic number, a version and JSON. Every number is checked before it is used: a damaged file must
@@ -15,10 +15,10 @@ use crate::store::RangeSource;
 
 const BUNDLE_MAGIC: u32 = 403_881_646;
 const BUNDLE_VERSION: u32 = 1;
-/// First guess at the footer's length when the log does not say it.
+/// First guess at the footer's length if the log does not record it.
 const TAIL_GUESS: u64 = 64 << 10;
 
-/// What the end of a split says about the rest.
+/// The parsed end of a split.
 #[derive(Debug)]
 pub struct Footer {
     pub files: BTreeMap<String, Range<u64>>,

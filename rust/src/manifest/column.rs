@@ -65,7 +65,7 @@ impl Column {
         }
     }
 
-    /// Makes room for so many times what is there.
+    /// Reserves this many times the current size.
     pub fn reserve(&mut self, more: f64) -> Result<()> {
         match self {
             Self::Text(texts) | Self::Path(texts) => texts.reserve(more),

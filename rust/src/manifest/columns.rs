@@ -1,4 +1,4 @@
-//! Columns under construction: what one record after another is appended to.
+//! Columns under construction, to which records are appended.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn exhausted(_: std::collections::TryReserveError) -> EngineError {
     EngineError::corrupt("", "there is not enough memory for its entries")
 }
 
-/// Makes room for so many times what is there, and a little more.
+/// Reserves this many times the current size, and a little more.
 fn room<T>(values: &mut Vec<T>, more: f64) -> Result<()> {
     let extra = (values.len() as f64 * more * 1.03) as usize + 16;
     values.try_reserve_exact(extra).map_err(exhausted)
@@ -53,14 +53,14 @@ fn put_many<T: Clone>(values: &mut Vec<T>, value: T, count: usize) -> Result<()>
     Ok(())
 }
 
-/// Fails where making the arrays of so many rows would end the process for want of memory.
+/// Fails if the arrays of this many rows would not fit into memory, which would abort the process.
 pub fn check_memory(rows: usize, columns: usize) -> Result<()> {
     const LONG: usize = size_of::<i64>() + 1;
     let mut probe: Vec<u8> = Vec::new();
     probe.try_reserve_exact(rows.saturating_mul(columns * LONG)).map_err(exhausted)
 }
 
-/// Which values are there; nothing is kept as long as all or none are.
+/// Validity; nothing is stored as long as all or none of the values are null.
 #[derive(Default)]
 pub struct Validity {
     length: usize,

@@ -134,7 +134,7 @@ fn unsnap(data: &[u8], out: &mut Vec<u8>, limit: u64) -> Result<()> {
 
 fn unzstd(data: &[u8], out: &mut Vec<u8>, limit: u64, decoder: &mut Zstd) -> Result<()> {
     match zstd::zstd_safe::get_frame_content_size(data) {
-        // a frame that says its size is unpacked at once; a lie about it fails
+        // a frame that records its size is decompressed at once; a wrong size fails
         Ok(Some(size)) => {
             check_size(size, limit)?;
             out.try_reserve(usize::try_from(size).map_err(broken)?).map_err(broken)?;
@@ -207,7 +207,7 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    /// How many records the blocks say they have; nothing is unpacked.
+    /// The number of records according to the block headers; nothing is decompressed.
     pub fn records(&self) -> Result<usize> {
         let mut cursor = Cursor::new(self.body);
         let mut total = 0_usize;

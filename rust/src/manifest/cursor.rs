@@ -58,7 +58,7 @@ impl<'a> Cursor<'a> {
         Ok(slice)
     }
 
-    /// A length followed by so many bytes: texts and bytes.
+    /// A length followed by that many bytes: strings and bytes.
     #[inline]
     pub fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = usize::try_from(self.long()?)

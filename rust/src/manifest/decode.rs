@@ -75,7 +75,7 @@ fn is_text(node: &Node) -> bool {
     }
 }
 
-/// A text that may be null inside a list or map.
+/// A string that may be null inside a list or map.
 #[inline]
 fn item<'a>(node: &Node, cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>> {
     match node {
@@ -294,7 +294,7 @@ fn push_with_others(
     }
 }
 
-/// Which column each field of the writer goes to.
+/// The column of each field of the writer.
 fn targets(fields: &[(String, Node)], columns: &[Column]) -> Result<Vec<Option<usize>>> {
     let mut found = Vec::with_capacity(fields.len());
     for (name, node) in fields {

@@ -1,8 +1,8 @@
-//! Version files of the log, line by line: what adds and removes files becomes columns.
+//! Version files of the log, line by line: actions that add and remove splits become columns.
 //!
 //! A line that is unusual in any way (an unknown kind, a member of an unexpected type, a float, a
 //! doubtful path) is left to the caller, who knows what to accept and how to word an error. So every
-//! line taken here means the same there.
+//! line decoded here means the same there.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Lines {
     pub others: Vec<Range<usize>>,
 }
 
-/// Reads the lines of a text, at most so many.
+/// Reads the lines of a text, up to a limit.
 pub fn decode(text: &[u8], most: usize) -> Result<Lines> {
     let mut adds = Table::new("add", &ADD_SHAPE);
     let mut removes = Table::new("remove", &REMOVE_SHAPE);

@@ -12,7 +12,7 @@ use crate::manifest::column::{HIVE_NULL, is_inside};
 use crate::manifest::columns::VECTOR_NUMBERS;
 use crate::manifest::entry::Kind;
 
-/// The years 1 to 9999 in milliseconds, which is what a timestamp column can show.
+/// The years 1 to 9999 in milliseconds, the range of a timestamp column.
 const TIMESTAMPS: Range<i64> = -62_135_596_800_000..253_402_300_800_000;
 
 /// A member that has a column; `default` is what a line without it means.
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for Members {
 }
 
 impl Members {
-    /// A line that does not say whether it has offsets has them when both are there.
+    /// A line without the flag has footer offsets if both are there.
     fn complete(&self, cells: &mut [Cell<'_>]) {
         let at = |name: &str| self.shape.iter().position(|member| member.name == name);
         if let (Some(flag), Some(start), Some(end)) =

@@ -2,7 +2,7 @@
 //! plain values.
 //!
 //! The records are decoded by hand, straight into Arrow buffers, so that one pass also checks what a
-//! log must not contain; docs/adr says why, and what it costs beside a general decoder.
+//! log must not contain; docs/adr has the reasons, and the cost compared with a general decoder.
 
 mod column;
 mod columns;

@@ -1,4 +1,4 @@
-//! Avro schemas as a tree: what a writer says its records look like.
+//! Avro schemas as a tree: the writer's description of its records.
 
 use std::collections::HashMap;
 

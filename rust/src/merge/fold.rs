@@ -46,7 +46,7 @@ fn widest(parts: &[Part<'_>]) -> Value {
     widest.map_or_else(|| parts[0].column.data_type.clone(), |kind| to_spark(&kind))
 }
 
-/// The sidecar and the null rows of the merged index; none when the inputs have none.
+/// The sidecar and the null rows of the merged index; none if the inputs have none.
 pub fn fold(open: &[OpenInput], merged: &Index) -> Result<(Option<Sidecar>, NullRows)> {
     let Some(sidecars) =
         open.iter().map(|input| input.sidecar.as_ref()).collect::<Option<Vec<_>>>()
@@ -141,7 +141,7 @@ fn fold_column(
         // every null was deleted
         None => 0,
     };
-    // an input that holds nothing but nulls has no bounds, and changes none
+    // an input with only nulls has no bounds and changes none
     let bounded = || parts.iter().filter(|part| part.column.nulls < part.rows);
     let encoding = first.encoding;
     let min = fold_bound(encoding, bounded().map(|part| part.column.min.as_ref()), Ordering::Less);
@@ -188,7 +188,7 @@ fn null_rows(open: &[OpenInput], column: &str) -> Result<RoaringBitmap> {
     Ok(all)
 }
 
-/// The outermost of several bounds; unknown when one of them is.
+/// The outermost of several bounds; unknown if one of them is.
 fn fold_bound<'a>(
     encoding: Encoding,
     bounds: impl Iterator<Item = Option<&'a Value>>,
@@ -228,7 +228,7 @@ fn float(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Both texts of a column have the same scale.
+/// Both strings of a column have the same scale.
 fn unscaled(value: &Value) -> Option<i128> {
     value.as_str()?.replace('.', "").parse().ok()
 }

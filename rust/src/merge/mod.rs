@@ -41,9 +41,9 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// Merges splits of one store into a new one of it, in the order given. Segments that are indexed alike are
-/// merged as they are; if they are not, the rows are written again as `target` says. Of companions, whole
-/// runs may be left out, and rows that are written again come from `source`.
+/// Merges splits of one store into a new split, in the given order. Segments that are indexed alike are
+/// merged as they are; otherwise the rows are rewritten as `target` says. Companions can leave out whole
+/// runs, and their rows are rewritten from `source`.
 pub fn merge(
     inputs: &[MergeInput],
     store: &Store,
@@ -102,7 +102,7 @@ fn open_all(
     }
 }
 
-/// Two inputs whose segments cannot be merged as they are, if there are any.
+/// Two inputs whose segments cannot be merged as they are, if any.
 fn unlike(open: &[OpenInput]) -> Option<(String, String)> {
     let schema = open[0].index.schema();
     let alike = |input: &&OpenInput| {

@@ -1,4 +1,4 @@
-//! Splits that are indexed differently, read row by row and written again as one.
+//! Rewrites splits that are indexed differently as one split.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::split::Encoding;
 use crate::texts::inward_schema;
 use crate::write::{Facts, FieldSpec, SplitWriter, WriteOptions};
 
-/// How the table says its splits are written.
+/// How the splits of the table are written.
 pub struct Target {
     pub schema: SchemaRef,
     pub fields: Vec<FieldSpec>,
@@ -74,7 +74,7 @@ fn known_facts(open: &[OpenInput], column: &str) -> Facts {
     for input in open {
         let schema = input.index.schema();
         let Some(sidecar) = &input.sidecar else {
-            // others' splits do not say how long their texts are
+            // splits of other writers do not record the lengths of their strings
             facts.overlong = true;
             continue;
         };

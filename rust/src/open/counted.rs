@@ -9,7 +9,7 @@ use tantivy::schema::Field;
 use crate::error::Result;
 use crate::store::lock;
 
-/// More words than this are forgotten together: they are counted again when they are asked for.
+/// Beyond this many words the cache is cleared: they are counted again when needed.
 const MAX_TERMS: usize = 8192;
 
 #[derive(Default)]

@@ -20,13 +20,13 @@ pub struct Column {
     /// The name the column had when the split was written.
     pub written_name: String,
     pub encoding: Encoding,
-    /// The type the table gives the column; literals in queries are of this type.
+    /// The type of the column in the table; literals in queries have this type.
     pub data_type: DataType,
-    /// The type the column had when the split was written, if the split says so.
+    /// The type of the column when the split was written, if the split records it.
     pub written: Option<DataType>,
     /// Digits after the point of the numbers on disk.
     pub scale: i8,
-    /// A number or decimal that an earlier writer wrote as raw text.
+    /// A number or decimal that an earlier writer stored as a raw string.
     pub number_as_text: bool,
     /// The fast column holds the values themselves (not tokens).
     pub fast: bool,
@@ -139,7 +139,7 @@ impl Layout {
             let source = note.and_then(|n| n.source.as_deref());
             let source = source.and_then(|name| schema.get_field(name).ok());
             let column = match (source, note) {
-                // every value lies in the exact field; the column's own is for other readers
+                // every value is in the exact field; the column's own is for other readers
                 (Some(exact), Some(note)) if note.encoding == Encoding::StringBytes => {
                     describe(exact, schema.get_field_entry(exact), Some(note), declared)
                 }

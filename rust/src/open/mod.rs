@@ -159,7 +159,7 @@ impl Split {
         self.deleted_docs
     }
 
-    /// Rows without a value, for columns whose fast fields cannot say it.
+    /// Null rows, for columns whose fast fields cannot represent them.
     pub fn null_rows(&self) -> Result<Arc<NullRows>> {
         if let Some(known) = self.null_rows.get() {
             return Ok(known.clone());

@@ -80,7 +80,7 @@ pub fn import_stream(object: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchR
     Ok(Box::new(reader))
 }
 
-/// Record batches on their way to Python: pyarrow takes the whole stream (`pa.table(stream)`), or
+/// Record batches for Python: pyarrow takes the whole stream (`pa.table(stream)`), or
 /// Python iterates, which raises our own exceptions and notices signals between batches.
 #[pyclass(module = "indextables._native", frozen)]
 pub struct ArrowStream {

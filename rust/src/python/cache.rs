@@ -1,4 +1,4 @@
-//! Python face of `cache` and `profile`: counts, and what can be forgotten.
+//! Python face of `cache` and `profile`: counters, and clearing.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ fn cache_stats(py: Python<'_>, reset: bool) -> PyResult<Bound<'_, PyAny>> {
     shown(py, &run(py, || Ok(cache::stats(reset)))?)
 }
 
-/// Waits until everything that is to be kept on disk is there.
+/// Waits until all pending pieces are on disk.
 #[pyfunction]
 fn cache_sync(py: Python<'_>) -> PyResult<()> {
     run(py, || {
@@ -25,7 +25,7 @@ fn cache_sync(py: Python<'_>) -> PyResult<()> {
     })
 }
 
-/// Forgets the pieces kept in memory: their number and bytes.
+/// Clears the memory cache; returns the number of pieces and bytes.
 #[pyfunction]
 fn clear_memory_cache(py: Python<'_>) -> PyResult<(u64, u64)> {
     run(py, || Ok(cache::clear_memory()))

@@ -16,7 +16,7 @@ use crate::write::{WriteOptions, field_specs};
 
 type Input = (String, Option<(u64, u64)>, Option<Vec<u8>>);
 
-/// Merges splits of a store into a new one: what is known of it, and why inputs were left out.
+/// Merges splits of a store into a new one; returns its facts, and why inputs were left out.
 #[pyfunction]
 #[pyo3(
     name = "merge",

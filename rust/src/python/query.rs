@@ -13,7 +13,7 @@ use crate::python::errors::run;
 use crate::python::value;
 use crate::query::{Described, Fields, Mode, Node, SearchText, match_rows};
 
-/// A query tree, made once per scan and asked of every split of it.
+/// A query tree, built once per scan and run on every split of it.
 #[pyclass(module = "indextables._native", frozen, eq, name = "Query")]
 #[derive(PartialEq)]
 pub struct PyQuery {

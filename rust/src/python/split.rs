@@ -102,7 +102,7 @@ impl PySplit {
         Ok(ArrowStream::declared(stream, schema).waiting(self.split.directory.is_remote()))
     }
 
-    /// What scores need to know of the living rows, for the words of these queries.
+    /// The statistics of live rows that scores need, for the words of these queries.
     fn statistics<'py>(
         &self,
         py: Python<'py>,
@@ -112,7 +112,7 @@ impl PySplit {
         shown(py, &self.wait(py, || search::gather_statistics(&self.split, &nodes))?)
     }
 
-    /// Where the score of a row comes from: the tree of the query, with the points of each part.
+    /// Explains the score of a row: the tree of the query, with the score of each part.
     #[pyo3(signature = (query, row, statistics=None))]
     fn explain<'py>(
         &self,

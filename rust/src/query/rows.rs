@@ -123,7 +123,7 @@ impl Rows<'_> {
         described.filter(|name| !name.is_empty()).unwrap_or("raw")
     }
 
-    /// A known field that is no column of the batch is a member of one: that needs the index.
+    /// A known field that is not a column of the batch is a member of one: that needs the index.
     fn unknown(&self, field: &str) -> Result<Vec<bool>> {
         let detail = format!("field `{field}` is nested: only an index can be searched for it");
         Err(EngineError::bad_query(detail))

@@ -1,4 +1,4 @@
-//! Where the score of one row comes from.
+//! Explains the score of one row.
 
 use serde_json::{Value, json};
 use tantivy::DocId;

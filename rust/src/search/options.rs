@@ -1,4 +1,4 @@
-//! What a search is asked for besides its query.
+//! The options of a search besides its query.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The wanted columns of found rows, those that are not in any split included.
+//! The requested columns of matching rows, including those that are not in any split.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::query::{Fields, Node, wildcard_regex};
 use crate::store::lock;
 use crate::tokenizer;
 
-/// Marks the words of one column that a query asks for.
+/// Marks the words of a query in one column.
 pub struct Highlighter {
     analyzer: Mutex<TextAnalyzer>,
     wanted: Wanted,
@@ -118,7 +118,7 @@ impl Highlighter {
         }
     }
 
-    /// Room that is left after the window's words is filled with the words before them.
+    /// Space left after the window's words is filled with the words before them.
     fn widened(&self, text: &str, window: Range<usize>) -> Range<usize> {
         let used = text[window.clone()].chars().count();
         let spare = self.max_chars.saturating_sub(used);

@@ -46,7 +46,7 @@ pub struct Address {
 pub enum Found {
     At(usize),
     Missing,
-    /// It cannot be told which one is meant, and why.
+    /// Which one is meant is ambiguous, and why.
     Unclear(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Files one after the other, then a footer that says where each lies.
+//! The bundle: concatenated files, then a footer with their offsets.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ const BUNDLE_VERSION: u32 = 1;
 /// Files have a checksum for every block of this many bytes.
 pub const BLOCK_BYTES: usize = 1 << 18;
 
-/// Where the footer of a finished bundle lies; `end` is the size of the file.
+/// The footer of a complete bundle; `end` is the size of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     pub footer_start: u64,

@@ -138,7 +138,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A directory that notes what is read through it.
+/// A directory that records what is read through it.
 #[derive(Clone)]
 struct Recorder {
     inner: Box<dyn Directory>,

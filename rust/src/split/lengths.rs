@@ -7,7 +7,7 @@ use tantivy::{Index, SegmentReader};
 use super::sidecar::{Encoding, Sidecar};
 use crate::error::Result;
 
-/// The sum of the lengths of all rows; nothing when the field does not keep them.
+/// The sum of the lengths of all rows; none if the field does not record them.
 pub fn sum_lengths(reader: &SegmentReader, field: Field) -> Result<Option<u64>> {
     let Some(lengths) = reader.fieldnorms_readers().get_field(field)? else {
         return Ok(None);
@@ -20,7 +20,7 @@ pub fn sum_lengths(reader: &SegmentReader, field: Field) -> Result<Option<u64>> 
     Ok(Some(counts.iter().enumerate().map(|(id, rows)| rows * length(id)).sum()))
 }
 
-/// Notes the sums of all text columns of a finished index in its sidecar.
+/// Writes the sums of all text columns of a complete index into its sidecar.
 pub fn note_lengths(index: &Index, sidecar: &mut Sidecar) -> Result<()> {
     let schema = index.schema();
     let readers = index

@@ -1,4 +1,4 @@
-//! Which rows have no value, for columns whose fast fields cannot say it.
+//! The null rows of columns whose fast fields cannot represent them.
 //!
 //! `u32 number of columns`, then for each `u32 length · name · u64 length · roaring bitmap`
 //! (little-endian, portable bitmap serialization).

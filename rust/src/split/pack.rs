@@ -15,10 +15,10 @@ use crate::split::{
 
 /// Another implementation expects this file; it may be empty.
 const SPLIT_FIELDS_FILE: &str = "split_fields";
-/// A larger file of null rows is left to be fetched by the query that asks for it.
+/// A larger file of null rows is fetched only by a query that needs it.
 const HOT_NULLS_BYTES: usize = 64 << 10;
 
-/// What was packed.
+/// The result of packing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packed {
     pub extent: Extent,

@@ -1,4 +1,4 @@
-//! What a tantivy schema cannot say about the columns of a split: the sidecar `_indextables.json`.
+//! What a tantivy schema cannot express about the columns of a split: the sidecar `_indextables.json`.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +15,20 @@ pub const SIDECAR_SUM_FILE: &str = "_indextables.crc";
 /// Version 1 had Arrow's display names as types.
 pub const SIDECAR_VERSION: u32 = 2;
 
-/// How much of a row is kept in the document store.
+/// How much of a row the document store holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
     /// Readable by other implementations: every column is stored.
     #[default]
     Compatible,
-    /// Only what columns cannot give back is stored.
+    /// Only values that columns cannot reproduce are stored.
     Lean,
     /// The rows are those of Parquet files, which the split only indexes.
     Companion,
 }
 
-/// How the values of a column became values of a tantivy field.
+/// How the values of a column are encoded in a tantivy field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Encoding {

@@ -1,4 +1,4 @@
-//! Column types as the sidecar spells them: Spark's JSON, as the log has it.
+//! Column types as the sidecar stores them: Spark's JSON, as the log has it.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const SIMPLE: [(&str, DataType); 14] = [
     ("date", DataType::Date32),
     ("timestamp_ntz", DataType::Timestamp(MICROS, None)),
     (DURATION, DataType::Duration(MICROS)),
-    // a name is read as the first of its types
+    // a name is parsed as the first of its types
     ("string", DataType::LargeUtf8),
 ];
 

@@ -1,4 +1,4 @@
-//! Reaching a remote store: the builder of its kind, patience, and who asks. The options come from
+//! Connects to a remote store: the builder of its kind, patience, and who asks. The options come from
 //! `indextables.storage.connection`.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::error::{EngineError, Result};
 
 const HDFS: &str = "hdfs";
 
-/// How to reach an object store; connections are made again after a fork.
+/// How to connect to an object store; connections are reopened after a fork.
 pub(super) struct Client {
     pub(super) url: Url,
     options: HashMap<String, String>,
@@ -86,7 +86,7 @@ impl Client {
         Ok(ObjectStoreScheme::parse(url)?.1)
     }
 
-    /// Whether the store has folders, which know what they hold and which stay when they are empty.
+    /// Whether the store has real folders, which list their content and remain when empty.
     pub(super) fn has_folders(&self) -> bool {
         self.url.scheme() == HDFS
     }
@@ -129,19 +129,19 @@ impl Client {
         }
     }
 
-    /// Where an object lies, for all time and all processes; without secrets.
+    /// The location of an object, stable across processes and without secrets.
     pub(super) fn address(&self, path: &Path) -> String {
         let endpoint = self.options.iter().find(|(key, _)| key.contains("endpoint"));
         let endpoint = endpoint.map_or("", |(_, value)| value);
         format!("{} {endpoint}", self.shown(path))
     }
 
-    /// An object as people are told of it.
+    /// The location of an object for messages.
     pub(super) fn shown(&self, path: &Path) -> String {
         format!("{}://{}/{path}", self.url.scheme(), self.url.authority())
     }
 
-    /// Throttling and lost connections are waited out; a refused condition never is.
+    /// Throttling and lost connections are retried; a failed condition never is.
     fn retry(&self) -> RetryConfig {
         let number = |key: &str, default: u64| {
             self.options.get(key).and_then(|text| text.parse().ok()).unwrap_or(default)

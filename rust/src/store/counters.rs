@@ -1,8 +1,8 @@
-//! What stores were asked for: requests by kind, and bytes.
+//! Counters of stores: requests by kind, and bytes.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The kinds of requests, in the order in which counters give them.
+/// The kinds of requests, in the order of the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     Get,

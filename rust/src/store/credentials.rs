@@ -1,4 +1,4 @@
-//! Temporary credentials that the caller's side provides, asked for again before they expire.
+//! Temporary credentials from the caller's provider, renewed before they expire.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -37,7 +37,7 @@ struct Held<T> {
     renew_at: Option<SystemTime>,
 }
 
-/// Credentials of one kind of store, remembered while they are good.
+/// Credentials of one kind of store, cached while they are valid.
 pub(super) struct Provider<T> {
     spec: String,
     convert: fn(&Values) -> Option<T>,

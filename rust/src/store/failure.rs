@@ -1,4 +1,4 @@
-//! What a store's failure is called, without the secrets it may have echoed.
+//! Errors of a store, without the secrets that a response may echo.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ const REDACTED: &str = "***REDACTED***";
 /// Option keys whose values no message may show, besides what the caller lists.
 const SECRET: [&str; 7] =
     ["access_key_id", "secret", "account_key", "token", "sas", "service_account_key", "proxy"];
-/// Where clouds keep the roles of their machines, the last place to look for credentials.
+/// The metadata services of clouds, the last source of credentials.
 const MACHINE: [&str; 5] = [
     "169.254.169.254",
     "/latest/api/token",
@@ -21,7 +21,7 @@ const NO_CREDENTIALS: &str = "none were found in a credentials provider, the key
     Hadoop's keys, the environment, or the role of this machine";
 const WAITED: [&str; 4] = ["timed out", "timeout", "retries", "error sending request"];
 
-/// What messages may not show, and what they say of a store that does not answer.
+/// What messages must not show, and what they say about a store that does not answer.
 pub(super) struct Wording {
     /// Longest first: one may be part of another.
     secrets: Vec<String>,

@@ -32,7 +32,7 @@ const KEYS: &str = "hadoop.";
 pub(super) struct Hdfs {
     client: Client,
     reader: HdfsObjectStore,
-    /// How long a name node may take to answer; its client knows no limit.
+    /// The timeout of a name node; its client has none.
     patience: Duration,
 }
 
@@ -172,7 +172,7 @@ impl ObjectStore for Hdfs {
         match published.await {
             Ok(()) => Ok(no_tag()),
             Err(error) => {
-                // the first error tells more
+                // the first error is more informative
                 let _ = draft.discard().await;
                 Err(error)
             }
@@ -249,7 +249,7 @@ fn failed(detail: String) -> Error {
     Error::Generic { store: STORE, source: detail.into() }
 }
 
-/// What HDFS says, in the words of object stores.
+/// An error of HDFS as one of object stores.
 fn told(error: HdfsError) -> Error {
     const DENIED: [&str; 2] = ["AccessControlException", "AuthorizationException"];
     let path = String::new();

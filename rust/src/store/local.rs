@@ -12,7 +12,7 @@ use walkdir::WalkDir;
 use super::{Counters, Meta, check_path, counters::Request};
 use crate::error::{At, EngineError, Result};
 
-/// A folder, which may not exist yet: it is made with the first file.
+/// A folder, which might not exist yet: it is made with the first file.
 pub(super) struct Folder {
     root: PathBuf,
     pub(super) counters: Counters,
@@ -45,7 +45,7 @@ impl Folder {
             let size = open.metadata()?.len();
             let one = |range: &Range<u64>| {
                 if range.start > range.end || range.end > size {
-                    // the file need not be wrong: the caller may have guessed
+                    // the file need not be damaged: the caller may have guessed
                     let detail = format!("range {range:?} leaves a file of {size} bytes");
                     return Err(io::Error::new(io::ErrorKind::InvalidInput, detail));
                 }
@@ -61,7 +61,7 @@ impl Folder {
         Ok(parts)
     }
 
-    /// Writes a file whole; false when it was to be new and is there already.
+    /// Writes a file atomically; false if it must be new and already exists.
     pub(super) fn put(&self, path: &str, bytes: &[u8], if_absent: bool) -> Result<bool> {
         let target = self.file(path)?;
         self.counters.ask(Request::Put, 1);
@@ -160,7 +160,7 @@ fn meta(path: String, found: &fs::Metadata) -> Meta {
     Meta { path, size: found.len(), modified_ms, e_tag: None }
 }
 
-/// Writes beside the place and moves there, so that nobody sees a part of a file. Of several
+/// Writes a temporary file and renames it, so that readers never see part of a file. Of several
 /// writers of a new file one wins: a link is made only where there is none.
 fn write_whole(target: &FilePath, bytes: &[u8], if_absent: bool) -> io::Result<bool> {
     let partial = Partial(partial_name(target));
@@ -182,7 +182,7 @@ fn write_whole(target: &FilePath, bytes: &[u8], if_absent: bool) -> io::Result<b
     }
 }
 
-/// A file that goes when it is dropped, if it is still there.
+/// A file that is deleted on drop, if it still exists.
 struct Partial(PathBuf);
 
 impl Drop for Partial {
@@ -195,8 +195,8 @@ pub(super) fn make_parent(file: &FilePath) -> io::Result<()> {
     file.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-/// Where a file is written before it is renamed. It ends as the file does, so that one whose writer was
-/// killed is known for an orphan of its kind.
+/// The temporary path of a file. It has the same ending as the file, so that the file of a killed writer is
+/// recognized as an orphan of its kind.
 pub(super) fn partial_name(target: &FilePath) -> PathBuf {
     let mut name = std::ffi::OsString::from(format!(".{}.", uuid::Uuid::new_v4().simple()));
     name.push(target.file_name().unwrap_or_default());

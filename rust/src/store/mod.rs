@@ -36,7 +36,7 @@ use local::Folder;
 use remote::RemoteSource;
 use source::ForeignFile;
 
-/// What is known of an object without reading it.
+/// The metadata of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta {
     /// Relative to the store's root.
@@ -46,7 +46,7 @@ pub struct Meta {
     pub e_tag: Option<String>,
 }
 
-/// A place that holds the files of a table.
+/// The store of a table's files.
 #[derive(Clone)]
 pub struct Store {
     url: String,
@@ -114,7 +114,7 @@ impl Store {
         self.open_source(path, len, true)
     }
 
-    /// Opens a file that is read once, so that keeping its bytes would only push out others.
+    /// Opens a file that is read once, so that caching its bytes would only evict others.
     pub fn source_once(&self, path: &str, len: Option<u64>) -> Result<Arc<dyn RangeSource>> {
         self.open_source(path, len, false)
     }
@@ -194,7 +194,7 @@ impl Store {
         self.write(path, bytes, false).map(|_| ())
     }
 
-    /// Writes a whole file if there is none; of several writers one wins, which is told by `true`.
+    /// Writes a file if there is none; returns true for the one writer that wins.
     pub fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<bool> {
         self.write(path, bytes, true)
     }
@@ -240,7 +240,7 @@ impl Store {
         }
     }
 
-    /// Begins a new file of about this size; it appears when it is completed.
+    /// Starts a new file of about this size; it becomes visible when it is complete.
     pub fn create(&self, path: &str, expected: u64, cancel: &Cancel) -> Result<Upload> {
         match &self.place {
             Place::Local(folder) => Upload::local(folder.file(path)?, cancel),
@@ -251,7 +251,7 @@ impl Store {
         }
     }
 
-    /// Removes a file; it is no error when it is gone already.
+    /// Removes a file; a missing file is not an error.
     pub fn delete(&self, path: &str) -> Result<()> {
         match &self.place {
             Place::Local(folder) => folder.delete(path),
@@ -259,7 +259,7 @@ impl Store {
         }
     }
 
-    /// Removes a folder that deletions have emptied, where there are folders.
+    /// Removes an empty folder, if the store has folders.
     pub fn remove_empty(&self, folder: &str) -> Result<()> {
         match &self.place {
             Place::Local(here) => here.remove_empty(folder),
@@ -304,7 +304,7 @@ fn local_path(url: &str) -> Result<Option<PathBuf>> {
     parsed.to_file_path().map(Some).map_err(|()| bad())
 }
 
-/// Paths come from logs, which anybody may have written: none leads out of the table.
+/// Paths come from logs, which are untrusted: none leads out of the table.
 pub fn check_path(path: &str) -> Result<()> {
     let scheme = path.split_once(":/").is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -55,8 +55,8 @@ impl Client {
         Ok(parts)
     }
 
-    /// Writes an object whole; false when it was to be new and is there already. The answer is waited
-    /// for whatever happens: what became of a commit must be known before anybody cleans up after it.
+    /// Writes an object atomically; false if it must be new and already exists. It always waits for the
+    /// response: the outcome of a commit must be known before anything is cleaned up.
     pub(super) fn put(&self, path: &Path, bytes: Bytes, if_absent: bool) -> Result<bool> {
         let store = self.connect()?;
         self.counters.ask(Request::Put, 1);
@@ -90,7 +90,7 @@ impl Client {
         }
     }
 
-    /// Removes an object; it is no error when it is gone already.
+    /// Removes an object; a missing object is not an error.
     pub(super) fn delete(&self, path: &Path) -> Result<()> {
         let store = self.connect()?;
         self.counters.ask(Request::Delete, 1);
@@ -170,7 +170,7 @@ impl Listing {
         let page = runtime::block_on(objects.take(PAGE).try_collect::<Vec<_>>())?
             .map_err(|e| client.failed(root, e))?;
         let skip = if root.as_ref().is_empty() { 0 } else { root.as_ref().len() + 1 };
-        // not every server knows where to begin: what comes before is left out here
+        // not every server supports a start offset: what comes before is left out here
         let wanted = page.iter().filter(|meta| meta.location.as_ref() > after.as_str());
         let found = wanted.map(|meta| below(meta, skip)).collect();
         if page.len() < PAGE {
@@ -180,7 +180,7 @@ impl Listing {
     }
 }
 
-/// What is known of an object, its path without the first bytes.
+/// The metadata of an object, its path without the first bytes.
 pub(super) fn below(meta: &ObjectMeta, skip: usize) -> Meta {
     Meta {
         path: meta.location.as_ref()[skip..].to_owned(),

@@ -28,7 +28,7 @@ pub(super) struct RemoteSource {
 }
 
 impl RemoteSource {
-    /// Opens a file; what is read is kept in the caches if `cached`.
+    /// Opens a file; its bytes are cached if `cached`.
     pub(super) fn open(
         client: Arc<Client>,
         path: Path,
@@ -56,7 +56,7 @@ impl RemoteSource {
         self
     }
 
-    /// Fetches ranges, some at a time, and makes something of each as it arrives.
+    /// Fetches ranges, several at a time, and processes each as it arrives.
     fn fetch<T>(
         &self,
         ranges: &[Range<u64>],

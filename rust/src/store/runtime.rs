@@ -13,7 +13,7 @@ use tokio::runtime::{Handle, Runtime};
 use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
 
-/// How often waiting for a store looks whether it was asked to stop.
+/// How often a wait for a store checks for cancellation.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// A value that belongs to the process that made it.

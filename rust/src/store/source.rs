@@ -18,7 +18,7 @@ pub trait RangeSource: Send + Sync + 'static {
     /// Bytes of one range; an error when the range leaves the file.
     fn read(&self, range: Range<u64>) -> io::Result<OwnedBytes>;
 
-    /// The same; where that takes a round trip, it fetches `near`, which the range lies in.
+    /// The same; if that takes a round trip, it fetches `near`, which contains the range.
     fn read_near(&self, wanted: Range<u64>, _near: Range<u64>) -> io::Result<OwnedBytes> {
         self.read(wanted)
     }
@@ -33,7 +33,7 @@ pub trait RangeSource: Send + Sync + 'static {
         false
     }
 
-    /// What tells a local file from another one that was written in its place.
+    /// What distinguishes a local file from another one written at the same path.
     fn stamp(&self) -> Option<u128> {
         None
     }
@@ -89,7 +89,7 @@ impl BytesSource {
         if file.metadata()?.len() == 0 {
             return Ok(BytesSource(OwnedBytes::empty()));
         }
-        // SAFETY: splits are immutable once committed; nobody truncates them under a reader.
+        // SAFETY: splits are immutable once committed; no writer truncates them.
         let map = unsafe { memmap2::Mmap::map(&file)? };
         Ok(BytesSource(OwnedBytes::new(Mapped(map))))
     }

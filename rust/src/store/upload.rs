@@ -19,10 +19,10 @@ use crate::error::{At, EngineError, Result};
 
 /// No store takes more parts than this.
 const MOST_PARTS: u64 = 10_000;
-/// How long the parts of a failed upload may take to be removed.
+/// The timeout for removing the parts of a failed upload.
 const LAST_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Takes the bytes of a new file front to back. What was not completed is taken back when it is dropped.
+/// Takes the bytes of a new file in order. An incomplete upload is aborted on drop.
 pub struct Upload {
     target: Target,
     cancel: Cancel,
@@ -39,7 +39,7 @@ impl Upload {
         Ok(Upload { target: Target::Local(LocalFile::create(file)?), cancel: cancel.clone() })
     }
 
-    /// An object; nothing is asked of the store yet.
+    /// An object; no request is sent yet.
     pub(super) fn remote(
         client: Arc<Client>,
         path: Path,
@@ -106,7 +106,7 @@ impl LocalFile {
 impl Drop for LocalFile {
     fn drop(&mut self) {
         if self.partial != FilePath::new("") {
-            // the error that led here tells more
+            // the error that led here is more informative
             let _ = fs::remove_file(&self.partial);
         }
     }
@@ -238,8 +238,8 @@ impl Drop for Parts {
         let Some(mut upload) = self.begun.take() else { return };
         let sending = &mut self.sending;
         self.client.counters.ask(Request::Part, 1);
-        // parts cost their owner money until somebody removes them, so an interrupt waits a little for
-        // that too; the first error tells more
+        // parts cost money until they are removed, so an interrupt waits a little for
+        // that too; the first error is more informative
         let _ = Cancel::during(None, || {
             runtime::block_on(async {
                 let removed = async {

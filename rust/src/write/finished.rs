@@ -71,7 +71,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Packs the files straight into the store; there is no packed copy of them on this machine.
+    /// Packs the files straight into the store; no packed copy is written to local disk.
     pub fn send(mut self, store: &Store, path: &str, cancel: &Cancel) -> Result<SplitInfo> {
         if let Some(sidecar) = &mut self.sidecar {
             note_lengths(&self.index, sidecar)?;

@@ -1,6 +1,6 @@
 //! A folder for the files of one segment while it is written; gone when it is dropped.
 //!
-//! Its owner holds a lock in it. The folder of a process that was killed is one whose lock nobody
+//! Its owner holds a lock in it. The folder of a process that was killed is one whose lock no process
 //! holds: the next process that needs a folder in the same place removes it.
 //!
 //! Unlike tantivy's own directory it does not wait for the disk: nothing here outlives the process.
