@@ -35,6 +35,7 @@ class Lines(listen: () => Option[String], ping: String) {
       case e: IOException if !e.isInstanceOf[ClosedByInterruptException] =>
         line.close()
         forget()
+        Monitoring.lost()
         if (repeatable) None else throw e
       case e: Throwable => // the query was canceled, or this is not an answer: the state of the connection is unknown
         line.close()
@@ -58,6 +59,18 @@ class Lines(listen: () => Option[String], ping: String) {
   private def open(name: String): Option[Line] =
     try Some(new Line(name)) catch { case _: IOException => forget(); None }
 
+  /**
+   * Close the lines that many queries at once needed and nobody has used since: each holds a thread of the
+   * planner, with memory of its own. One stays.
+   */
+  def closeIdle(seconds: Long): Unit = {
+    val before = System.nanoTime() - seconds * 1000000000L
+    // the least recently used are at the end
+    Iterator.continually(free.peekLast())
+      .takeWhile(last => last != null && last.lastUse < before && last != free.peekFirst())
+      .foreach(last => if (free.remove(last)) last.close())
+  }
+
   /** The process is gone, and with it all its lines. */
   private def forget(): Unit = synchronized {
     place = None
@@ -71,11 +84,15 @@ private class Line(name: String) {
   private val out = new DataOutputStream(new BufferedOutputStream(Channels.newOutputStream(channel)))
   private val in = new DataInputStream(new BufferedInputStream(Channels.newInputStream(channel)))
 
+  @volatile var lastUse: Long = System.nanoTime()
+
   def call(operation: String, body: String): Reply = {
     PythonWorkerUtils.writeUTF(operation, out)
     PythonWorkerUtils.writeUTF(body, out)
     out.flush()
-    Reply.read(operation, in)
+    val reply = Reply.read(operation, in)
+    lastUse = System.nanoTime()
+    reply
   }
   def close(): Unit = channel.close()
 }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.indextables
 
+import java.io.IOException
 import java.nio.file.{Files, Path}
 
 import scala.util.control.NonFatal
@@ -7,7 +8,7 @@ import scala.util.control.NonFatal
 import org.apache.arrow.vector.ValueVector
 import org.apache.arrow.vector.complex.StructVector
 
-import org.apache.spark.{JobArtifactSet, TaskContext}
+import org.apache.spark.{JobArtifactSet, SparkException, TaskContext}
 import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
@@ -40,7 +41,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
     val file = Files.createTempFile("indextables", ".json")
     val content = partition.asInstanceOf[PythonInputPartition].pickedPartition
     val work = InternalRow(content, UTF8String.fromString(file.toString))
-    val reader = new TaskReader(batches(work), wire, file)
+    val reader = new TaskReader(() => batches(work), wire, file)
     // must run before the runner's own completion listener, which was added earlier
     TaskContext.get().addTaskCompletionListener[Unit](reader.finish)
     reader
@@ -72,17 +73,39 @@ private class Lent(vector: ValueVector) extends ArrowColumnVector(vector) {
 }
 
 /** The batches of one worker. It writes its network metrics to the task file and polls the file for the stop marker. */
-class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path) extends PartitionReader[ColumnarBatch] {
+class TaskReader(start: () => Iterator[ColumnarBatch], wire: StructType, file: Path)
+  extends PartitionReader[ColumnarBatch] {
+  private var batches = start()
   private var fetched = Array.empty[CustomTaskMetric]
   private var reading = false
+  private var begun = false
 
   override def next(): Boolean = {
-    reading = try batches.hasNext catch { case e: PythonException => throw Errors.inside(e) }
+    reading = try hasNext(TaskReader.Tries) catch { case e: PythonException => throw Errors.inside(e) }
+    begun ||= reading
     // the worker writes it before it ends its output
-    if (!reading && Files.exists(file) && Files.size(file) > 0)
-      fetched = ScanMetrics.counts(Rpc.parse(Files.readString(file)))
+    if (!reading && Files.exists(file) && Files.size(file) > 0) {
+      val counts = Rpc.parse(Files.readString(file))
+      fetched = ScanMetrics.counts(counts)
+      Monitoring.add(counts)
+    }
     reading
   }
+
+  /**
+   * A worker that is killed before its first batch is replaced here: Spark would try the whole task again, but not in
+   * local mode. Later, only Spark may, for nobody can take back the rows that were handed on.
+   */
+  private def hasNext(tries: Int): Boolean =
+    try batches.hasNext
+    catch {
+      case e: PythonException => throw e
+      case e @ (_: SparkException | _: IOException) if !begun && tries > 1 && isLost(e) =>
+        batches = start()
+        hasNext(tries - 1)
+    }
+
+  private def isLost(e: Throwable): Boolean = e.isInstanceOf[IOException] || e.getCause.isInstanceOf[IOException]
 
   override def get(): ColumnarBatch = {
     val batch = batches.next()
@@ -114,4 +137,6 @@ class TaskReader(batches: Iterator[ColumnarBatch], wire: StructType, file: Path)
 object TaskReader {
   /** More batches than that come only from a worker that does not see the file. */
   val UnderWay = 16
+  /** How many workers may die before a task's first batch. */
+  val Tries = 3
 }

@@ -14,6 +14,7 @@ import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.{SparkContext, SparkEnv, SparkException}
 import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
+import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.python.PythonPlannerRunner
 import org.apache.spark.sql.internal.SQLConf
 
@@ -28,6 +29,7 @@ object Reply {
       throw new IndexTablesException(s"[INTERNAL] `$operation` failed in the planner:\n$trace")
     }
     val document = Rpc.mapper.readTree(PythonWorkerUtils.readBytes(length, in)).asInstanceOf[ObjectNode]
+    Option(document.get("counts")).foreach(Monitoring.add)
     Reply(document, Array.fill(in.readInt())(PythonWorkerUtils.readBytes(in)))
   }
 }
@@ -49,7 +51,7 @@ object Rpc {
   def call(operation: String, body: ObjectNode, context: ObjectNode): Reply = {
     KeepAlive.touch()
     val request = body.deepCopy().put("protocol", Protocol).setAll[ObjectNode](context)
-    val reply = send(operation, request)
+    val reply = Monitoring.timed(operation)(send(operation, request))
     Option(reply.json.get("error")).foreach(e => throw Errors.of(e))
     reply
   }
@@ -67,6 +69,8 @@ object Rpc {
     val node = json()
     node.set[ObjectNode]("session", sessionConf(local))
     node.set[ObjectNode]("executors", executors())
+    SparkContext.getActive.flatMap(c => Option(c.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)))
+      .foreach(node.put("query", _))
     node.put("base", Locations.base())
   }
 
@@ -189,7 +193,8 @@ object Rpc {
 
   /**
    * Spark ends Python workers after a minute without use, and with them the cached snapshots. A ping
-   * every 20 s keeps the planner for half an hour after the last query.
+   * every 20 s keeps the planner for half an hour after the last query. What it needed for many queries
+   * at once is given back sooner.
    */
   private object KeepAlive {
     @volatile private var lastUse = 0L
@@ -208,7 +213,10 @@ object Rpc {
 
     private def loop(): Unit = try {
       while (SparkEnv.get != null && System.nanoTime() - lastUse < 1800L * 1000000000L) {
-        Thread.sleep(20000)
+        (1 to 4).foreach { _ =>
+          Thread.sleep(5000)
+          lines.closeIdle(seconds = 5)
+        }
         // not by a line: Spark is to see that the process is used
         if (SparkEnv.get != null) new Call("ping", s"""{"protocol":$Protocol}""").runInPython()
       }

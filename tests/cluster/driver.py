@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -76,10 +77,11 @@ def driver(
         yield Driver(pool, pid)
     finally:
         everyone = [process.pid for process in below(pid)]
-        stopped = pool.submit(end)
-        wait([stopped], timeout=20)
-        if not stopped.done():  # a test has failed with its work under way
-            os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(BrokenProcessPool):  # a test has killed it
+            stopped = pool.submit(end)
+            wait([stopped], timeout=20)
+            if not stopped.done():  # a test has failed with its work under way
+                os.kill(pid, signal.SIGKILL)
         pool.shutdown()
         for left in everyone:
             with contextlib.suppress(ProcessLookupError):

@@ -18,6 +18,7 @@ from indextables.log import (
     open_log,
 )
 from indextables.model.types import parse_schema
+from indextables.runtime.counts import take_counts
 from indextables.storage import open_store
 
 SCHEMA = parse_schema(
@@ -90,6 +91,23 @@ def test_a_second_removal_conflicts_when_the_file_is_gone(log):
     with pytest.raises(ConflictError) as caught:
         log.commit(Transaction(Operation.MERGE_SPLITS, 1, (RemoveFile("splits/a.split"),)))
     assert "splits/a.split" in str(caught.value)
+
+
+def test_commits_retries_and_conflicts_are_counted_for_monitoring(log, tmp_path):
+    version = append(log, "a").version
+    ahead = [open_log(open_store(log.store.url))]
+    take_counts()
+
+    def rebuild(newest):
+        while ahead:
+            append(ahead.pop(), "b")
+        return (add("c"),)
+
+    log.commit(Transaction(Operation.APPEND, version, rebuild=rebuild))
+    assert take_counts() == {"commits": 2, "commitRetries": 1}
+    with pytest.raises(ConflictError):
+        log.commit(Transaction(Operation.DELETE, version, (RemoveFile("nowhere.split"),)))
+    assert take_counts() == {"commitConflicts": 1}
 
 
 def test_a_streaming_batch_is_skipped_when_it_comes_again(log):

@@ -11,6 +11,7 @@ from indextables.config import (
     indexing,
     log,
     maintenance,
+    monitoring,
     read,
     rows,
     storage,
@@ -32,5 +33,6 @@ OPTIONS: tuple[Option[Any], ...] = (
     *cache.OPTIONS,
     *storage.OPTIONS,
     *companion.OPTIONS,
+    *monitoring.OPTIONS,
     *ignored.OPTIONS,
 )

@@ -22,7 +22,7 @@ from functools import partial
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings
-from indextables.errors import IndexTablesError, StorageError, error
+from indextables.errors import ConflictError, IndexTablesError, StorageError, error
 from indextables.log import codec, compression, conflicts, names
 from indextables.log.actions import Metadata
 from indextables.log.clock import Clock, backoff_seconds
@@ -31,6 +31,7 @@ from indextables.log.reading import Reader
 from indextables.log.replay import Change, Commit, replay
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Committed, Transaction
+from indextables.runtime.counts import count
 
 
 @dataclass
@@ -64,12 +65,17 @@ class Committer:
         """Run a commit; report a failure with unknown outcome as such."""
         sent = _Sent()
         try:
-            return run(sent)
+            done = run(sent)
         except IndexTablesError as failure:
             if sent.version is None:
+                if isinstance(failure, ConflictError):
+                    count("commitConflicts")
                 raise
+            count("commitsUnknown")
             detail = f"the store did not say whether version {sent.version} was written"
             raise self._unknown(mine, detail) from sent.cause or failure
+        count("commits", int(not done.skipped))
+        return done
 
     def _unknown(self, mine: Transaction, detail: str) -> IndexTablesError:
         path, operation = self._reader.store.url, str(mine.operation)
@@ -115,6 +121,7 @@ class Committer:
             if own is not None:
                 return Committed(own.version, newest)
             sent.version = None
+            count("commitRetries")
             schema_changed = schema_changed or _change_metadata(winners)
             if _is_replayed(mine, newest):
                 return Committed(newest.version, newest, skipped=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from importlib import import_module
@@ -16,6 +17,8 @@ from typing import IO, Any, TypeAlias
 
 from indextables import __version__
 from indextables.errors import CODES, IndexTablesError, describe, error
+from indextables.spark.call_log import log_call
+from indextables.spark.monitoring import new_counts
 from indextables.spark.request import Request
 
 # increment together with `Protocol` in jvm/src/Rpc.scala when a document changes its meaning
@@ -75,6 +78,8 @@ def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
 
     operation = utf8_deserializer.loads(infile)
     document, parts = dispatch(operation, utf8_deserializer.loads(infile))
+    if counts := new_counts():
+        document = document | {"counts": counts}
     write_with_length(json.dumps(document).encode(), outfile)
     write_int(len(parts), outfile)
     for part in parts:
@@ -84,14 +89,25 @@ def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
 def dispatch(operation: str, text: str) -> Answer:
     """Answer a call; a failure is an answer too, because an exception would end the process."""
     try:
-        answer = _find(operation)(_parse(text))
+        return _answer(operation, _parse(text))
     except IndexTablesError as failure:
         return {"error": describe(failure)}, []
     except Exception as failure:  # noqa: BLE001 (a bug must not end the process and its caches)
         traceback.print_exc(file=sys.stderr)
         detail = f"`{operation}` failed: {type(failure).__name__}: {failure}"
         return {"error": describe(error("INTERNAL", detail=detail))}, []
-    return answer if isinstance(answer, tuple) else (answer, [])
+
+
+def _answer(operation: str, request: Request) -> Answer:
+    started = time.time_ns()
+    answer: dict[str, Any] | Answer
+    try:
+        answer = _find(operation)(request)
+    except IndexTablesError as failure:
+        answer = {"error": describe(failure)}
+    document, parts = answer if isinstance(answer, tuple) else (answer, [])
+    log_call(operation, request, document, started, time.time_ns())
+    return document, parts
 
 
 def _parse(text: str) -> Request:
