@@ -287,6 +287,12 @@ def test_a_flood_of_empty_lines_is_read_without_memory():
     assert peak < 3 * 50_000_000
 
 
+@pytest.mark.parametrize("line", [b'{"a":1}\n', b'{"txn":{"appId":"a","version":1}}\n'])
+def test_a_flood_of_actions_that_are_not_splits_is_refused(line):
+    with pytest.raises(CorruptError, match="more than 100,000 actions that are not splits"):
+        codec.decode_actions(gzip_of(line, 110_000), "flood")
+
+
 @pytest.mark.parametrize("line", [b'{"a":1}\n', b'{"remove":{"path":"a"}}\n'])
 def test_a_flood_of_small_actions_is_refused(line):
     with pytest.raises(CorruptError, match=r"more than .* actions"):

@@ -37,8 +37,9 @@ _LINE = re.compile(rb"[^\s][^\n]*")
 _LEAST_LINE = 128
 # from this size on the engine decodes; its columns cost more than a few actions do
 _LONG_TEXT = 32 << 10
-# unknown kinds are kept unchanged; too many of them are an attack
-_MOST_UNKNOWN = 100_000
+# actions that neither add nor remove a split cost much more than their text; a table has few of
+# them, and too many are an attack
+_MOST_OTHERS = 100_000
 _UNSEALED = "0" * 8
 # the end of a first line with a checksum, which is the last member of the action itself
 _SEAL_LENGTH = 64
@@ -118,7 +119,7 @@ class _Decoder:
 
     def __init__(self, text: bytes, file: str, most: int) -> None:
         self._text, self._file, self._most = text, file, most
-        self._unknown = 0
+        self._others = 0
 
     def by_line(self) -> list[Action]:
         """Decode every line in Python."""
@@ -145,9 +146,9 @@ class _Decoder:
             action = replace(action, file=self._file)
         if number == 1:
             _check_seal(self._text, start, end, action, self._file)
-        self._unknown += isinstance(action, UnknownAction)
-        if self._unknown > _MOST_UNKNOWN:
-            raise self._flood(f"{_MOST_UNKNOWN:,} unknown actions")
+        self._others += not isinstance(action, AddFile | RemoveFile)
+        if self._others > _MOST_OTHERS:
+            raise self._flood(f"{_MOST_OTHERS:,} actions that are not splits")
         return action
 
     def _flood(self, limit: str) -> IndexTablesError:
