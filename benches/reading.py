@@ -30,6 +30,12 @@ def _word(text: str) -> str:
     return f"message RLIKE '(?i)\\\\b{text}\\\\b'"
 
 
+def _joined(keys: int) -> str:
+    """Rows of keys that lie all over the table, each row read whole."""
+    columns = "max(e.ts), max(e.service), max(e.host), sum(e.latency_ms), max(length(e.message))"
+    return f"SELECT count(*), {columns} FROM {{t}} e JOIN keys_{keys} k ON e.id = k.id"
+
+
 CASES = (
     Case("count(*)", "SELECT count(*) FROM {t}", 0.25),
     Case("lookup of one id, all columns", "SELECT * FROM {t} WHERE id = 1234567", 0.18),
@@ -81,6 +87,8 @@ CASES = (
         f"SELECT id, ts, message FROM {{t}} WHERE {_word('timeout')} ORDER BY ts DESC LIMIT 10",
     ),
     Case("prefix LIKE", "SELECT count(*) FROM {t} WHERE host LIKE 'node-01%'", 0.3),
+    Case("join with 100 keys, all columns", _joined(100), 0.1),
+    Case("join with 10,000 keys, all columns", _joined(10_000), 0.5),
 )
 
 
@@ -114,6 +122,11 @@ def prepare(spark: Any, rows: int = corpus.ROWS) -> None:
         writer = again.write.format("indextables").option("indexing.typemap.message", "text")
         writer.save(str(place / "table"))
         (place / "done").touch()
+    for keys in (100, 10_000):
+        spark.range(keys).selectExpr(f"id * {rows // keys} AS id").write.mode("overwrite").parquet(
+            str(place / f"keys-{keys}")
+        )
+        spark.read.parquet(str(place / f"keys-{keys}")).createOrReplaceTempView(f"keys_{keys}")
     spark.read.parquet(str(place / "parquet")).createOrReplaceTempView("parquet_events")
     spark.read.format("indextables").load(str(place / "table")).createOrReplaceTempView("events")
 

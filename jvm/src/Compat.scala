@@ -4,6 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.JobArtifactSet
 import org.apache.spark.api.python.PythonEvalType
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCapability, TableCatalogCapability}
 import org.apache.spark.sql.connector.write.DataWriterFactory
@@ -57,6 +58,15 @@ object Compat {
       val argument = a.asInstanceOf[AnyRef]
       if (argument eq from) to else argument
     }.toArray)
+
+  /** A runtime filter by the keys of the other side of a join; Spark 4.3 may add how a broadcast's values are cast. */
+  def pruning(key: Expression, other: LogicalPlan, otherKeys: Seq[Expression], at: Int,
+      onlyInBroadcast: Boolean = true): DynamicPruningSubquery = {
+    val constructor = classOf[DynamicPruningSubquery].getConstructors.maxBy(_.getParameterCount)
+    val arguments = Seq[AnyRef](key, other, otherKeys, Seq(at), Boolean.box(onlyInBroadcast), NamedExpression.newExprId)
+    val rest = Seq.fill[AnyRef](constructor.getParameterCount - arguments.length)(None)
+    constructor.newInstance(arguments ++ rest: _*).asInstanceOf[DynamicPruningSubquery]
+  }
 
   /** What a table announces whose schema may evolve; Spark 4.0 does not know it. */
   val evolution: Option[TableCapability] = TableCapability.values.find(_.name == "AUTOMATIC_SCHEMA_EVOLUTION")

@@ -5,8 +5,9 @@ import java.util.Base64
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
-import org.apache.spark.sql.connector.expressions._
+import org.apache.spark.sql.connector.expressions.{Literal => _, _}
 import org.apache.spark.sql.connector.expressions.aggregate._
+import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -18,13 +19,42 @@ object Encoder {
     array
   }
 
+  /** A runtime filter: its values stand in one list, or are only counted where there are more than `most`. */
+  def runtime(predicates: Iterable[Predicate], most: Int): ArrayNode = {
+    val array = Rpc.mapper.createArrayNode()
+    predicates.foreach { p =>
+      p.children.toSeq match {
+        case column +: (values @ (Literal(_, kind) +: _)) if p.name == "IN" =>
+          val node = op("IN", Seq(column)).put("keys", values.length)
+          node.set[ObjectNode]("type", typeOf(kind))
+          if (values.length <= most) {
+            val written = values.collect { case Literal(value, _) => literal(value, kind).get("lit") }
+            if (!written.contains(null)) {
+              val list = node.putArray("values")
+              written.foreach(value => list.add(value))
+            }
+          }
+          array.add(node)
+        case _ => array.add(encode(p))
+      }
+    }
+    array
+  }
+
+  private object Literal {
+    def unapply(e: Expression): Option[(Any, DataType)] = e match {
+      case l: org.apache.spark.sql.connector.expressions.Literal[_] => Some(l.value -> l.dataType)
+      case _ => None
+    }
+  }
+
   def encode(expression: Expression): ObjectNode = expression match {
     case r: NamedReference =>
       val node = Rpc.json()
       val path = node.putArray("col")
       r.fieldNames.foreach(name => path.add(name))
       node
-    case l: Literal[_] => literal(l.value, l.dataType)
+    case Literal(value, kind) => literal(value, kind)
     case c: Cast => op("CAST", Seq(c.expression)).set("type", typeOf(c.dataType))
     case x: Extract => op("EXTRACT", Seq(x.source)).put("field", x.field)
     case f: UserDefinedScalarFunc => op(f.name, f.children)

@@ -19,8 +19,9 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectPostHocResolutionRule(_ => CloseViews)
       extensions.injectPostHocResolutionRule(_ => MatchRows)
       extensions.injectPreCBORule(_ => MatchLeftRows)
-      extensions.injectOptimizerRule(_ => MakePushable)
+      extensions.injectOptimizerRule { session => IndexJoins.register(session); MakePushable }
       extensions.injectOptimizerRule(_ => OfferDateTrunc)
+      extensions.injectOptimizerRule(_ => ValueCounts)
       extensions.injectOptimizerRule(_ => WidenSums)
       extensions.injectPlannerStrategy(_ => LocalAnswers)
       extensions.injectPlannerStrategy(_ => CreateLike)

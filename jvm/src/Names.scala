@@ -1,4 +1,5 @@
 package org.apache.spark.sql.indextables {
+  import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, GetStructField}
   import org.apache.spark.sql.connector.expressions.{FieldReference, IdentityTransform, NamedReference, Transform}
 
   object Names {
@@ -13,6 +14,13 @@ package org.apache.spark.sql.indextables {
     /** A column by its bare name, which may hold any character; `Expressions.column` would parse it. */
     def column(name: String): NamedReference = FieldReference(Seq(name))
     def identity(name: String): Transform = IdentityTransform(FieldReference(Seq(name)))
+
+    /** The names that lead to a column or a member of a struct; None of any other expression. */
+    def path(e: Expression): Option[Seq[String]] = e match {
+      case a: AttributeReference => Some(Seq(a.name))
+      case g: GetStructField => path(g.child).map(_ :+ g.childSchema(g.ordinal).name)
+      case _ => None
+    }
   }
 }
 

@@ -2,6 +2,7 @@ package org.apache.spark.sql.indextables
 
 import java.util.{Optional, OptionalLong}
 
+import scala.collection.immutable.ListMap
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -117,7 +118,8 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
 
   override def readSchema(): StructType = output
   override def description(): String =
-    if (streaming) s"${Names.Format} stream" else planned().json.get("explain").asText
+    if (streaming) s"${Names.Format} stream"
+    else planned().json.get("explain").asText + (if (joins.isEmpty) "" else joins.values.mkString(", joins: [", ", ", "]"))
   /** For EXPLAIN FORMATTED. */
   override def getMetaData(): Map[String, String] = Map("Pushed" -> description())
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.SUPPORTED
@@ -144,8 +146,23 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
     else planned().json.path("runtime_columns").elements().asScala.map(_.asText)
       .filter(output.fieldNames.contains).map(c => Names.column(c)).toArray
   override def filter(predicates: Array[Predicate]): Unit = synchronized {
-    request.set[ObjectNode]("runtime", Encoder.all(predicates))
+    request.set[ObjectNode]("runtime", Encoder.runtime(predicates, planned().json.path("runtime_keys").asInt))
     plan = null
+  }
+
+  // what EXPLAIN says of joins, by their columns
+  private var joins = ListMap.empty[Seq[String], String]
+  /** How the keys of a join narrow this read: always, only from a broadcast, or not at all. */
+  def join(column: Seq[String], cost: BigInt): Option[String] = synchronized {
+    if (!filterAttributes().exists(_.fieldNames.head == column.head)) None
+    else {
+      val asked = request.deepCopy().put("cost", cost.min(Long.MaxValue).toLong)
+      val path = asked.putArray("join")
+      column.foreach(name => path.add(name))
+      val reply = calls.call("join", asked).json
+      Option(reply.get("explain")).foreach(text => joins += column -> text.asText)
+      Option(reply.get("use")).map(_.asText)
+    }
   }
 
   override def estimateStatistics(): Statistics = new Statistics {

@@ -109,6 +109,13 @@ LOCAL_MAX_ROWS = Option(
     "Maximum result rows of a query answered by the planner.",
     _GROUP,
 )
+JOIN_MAX_KEYS = Option(
+    "read.join.maxKeys",
+    integer(0),
+    200_000,
+    "Maximum number of keys that a join looks up in the index; 0 turns joins by index off.",
+    _GROUP,
+)
 MAX_UNQUALIFIED_FIELDS = Option(
     "indexquery.indexall.maxUnqualifiedFields",
     integer(0),

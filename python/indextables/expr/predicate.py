@@ -225,7 +225,7 @@ _SEARCH_MODES = {"indexquery": "any", "textsearch": "text", "fieldmatch": "exact
 _ALL_NAMES = {("_indexall",), ("*",)}
 
 
-def parse_predicate(value: dict[str, Any]) -> Predicate:
+def parse_predicate(value: dict[str, Any]) -> Predicate:  # noqa: PLR0911 (one per kind)
     """The predicate the hooks wrote as this JSON value."""
     if "op" not in value:
         # a boolean column or constant standing alone
@@ -239,6 +239,8 @@ def parse_predicate(value: dict[str, Any]) -> Predicate:
         return _text_test(_TEXT_TESTS[name], value)
     if name.lower() in _SEARCHES:
         return _search(name.lower(), args)
+    if "values" in value:
+        return _listed(value)
     build = _BUILDERS.get(name)
     return build(args) if build else _opaque(value)
 
@@ -267,6 +269,13 @@ def _truth(expr: Expr) -> Predicate:
     if isinstance(expr, Literal):
         return Constant(expr.value)
     return Compare("=", expr, Literal(value=True, type=parse_type("boolean")))
+
+
+def _listed(value: dict[str, Any]) -> Predicate:
+    """The keys of a join: many values of one type, written without it."""
+    kind = read_type(value["type"])
+    literals = (Literal(decode(item, kind), kind) for item in value["values"])
+    return In(parse_expression(value["args"][0]), tuple(literals))
 
 
 def _text_test(kind: str, value: dict[str, Any]) -> Predicate:

@@ -26,14 +26,13 @@ class ScanRequest:
     """One read: rows that all `predicates` hold for, or an aggregation of them.
 
     `output` are the columns of the rows, with `_split`, `_doc`, `_score` and `_snippet` among those
-    that may be named; an aggregation has columns of its own. `runtime` predicates only leave out
-    splits. `here` runs it in this process, whatever its size. `time_zone` and `ansi`
-    are those of the session: they decide how dates are cut and whether sums may overflow.
+    that may be named; an aggregation has columns of its own. `here` runs it in this process,
+    whatever its size. `time_zone` and `ansi` are those of the session: they decide how dates are
+    cut and whether sums may overflow.
     """
 
     output: pa.Schema = field(default_factory=lambda: pa.schema([]))
     predicates: tuple[Predicate, ...] = ()
-    runtime: tuple[Predicate, ...] = ()
     aggregation: Aggregation | None = None
     order: tuple[SortKey, ...] = ()
     limit: int | None = None

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from indextables.config import read as keys
 from indextables.errors import error
-from indextables.expr.binding import bind, conjunction
+from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
 from indextables.log.protocol import is_companion
 from indextables.plan.aggregates import plan_aggregation
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from pyroaring import BitMap
 
-    from indextables.expr.predicate import Predicate
     from indextables.plan.aggregates import AggregatePlan
     from indextables.plan.filters import FilterPlan
     from indextables.plan.prune import PruneCounters
@@ -200,7 +199,7 @@ def _plan(
     if aggregate is None:
         _check_columns(table, request.output.names)
     filters = plan_predicates(table, request.predicates, request.time_zone)
-    kept, counters = _prune(table, filters, request.runtime, files)
+    kept, counters = _prune(table, filters, files)
     queries, query_of = split_queries(filters, kept, table.columns)
     order: Order | None = None
     if request.order and request.limit is not None:
@@ -233,14 +232,11 @@ def _check_columns(table: OpenTable, names: Sequence[str]) -> None:
 
 
 def _prune(
-    table: OpenTable,
-    filters: FilterPlan,
-    runtime: tuple[Predicate, ...],
-    files: pa.Table | None,
+    table: OpenTable, filters: FilterPlan, files: pa.Table | None
 ) -> tuple[pa.Table, PruneCounters]:
     """The splits that may hold a matching row."""
     snapshot, names = table.snapshot, table.snapshot.partition_columns
-    pruning = conjunction(filters.pruning, *runtime) if runtime else filters.pruning
+    pruning = filters.pruning
 
     def keep(bounds: Mapping[str, Any]) -> bool:
         return keep_manifest(bounds, pruning, snapshot.schema, names)
@@ -249,7 +245,7 @@ def _prune(
         files = table.companion.files
     if files is not None:  # not of this snapshot: its hash indexes do not cover them
         return prune_splits(files, pruning, snapshot.schema, names, table.columns)
-    chosen = names and (filters.bound or runtime) and not snapshot.is_whole
+    chosen = names and filters.bound and not snapshot.is_whole
     files = snapshot.files(keep if chosen else None)
     bounds = None if chosen else bounds_of(table, files)
     files, counters = prune_splits(

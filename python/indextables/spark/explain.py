@@ -70,6 +70,8 @@ def render(value: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line per kind
         return f"{render(value['expr'])} {'ASC' if value['asc'] else 'DESC'} NULLS {nulls}"
     if "agg" in value:
         return _aggregate(value)
+    if "keys" in value:
+        return _keys(value)
     name, args = str(value["op"]), [render(arg) for arg in value.get("args", [])]
     if name in _INFIX:
         return (
@@ -86,6 +88,12 @@ def render(value: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line per kind
     if name == "IN":
         return f"{args[0]} IN ({', '.join(args[1:])})"
     return f"{name}({', '.join(args)})"
+
+
+def _keys(value: Mapping[str, Any]) -> str:
+    """The keys of a join, of which there may be many."""
+    used = "" if "values" in value else ", too many for the index"
+    return f"{render(value['args'][0])} IN ({value['keys']} keys{used})"
 
 
 def _literal(value: Mapping[str, Any]) -> str:

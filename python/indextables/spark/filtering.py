@@ -24,6 +24,13 @@ def predicates_of(request: Request) -> tuple[Predicate, ...]:
     return tuple(parse_predicate(value) for value in request.body.get("predicates") or ())
 
 
+def _runtime(request: Request) -> tuple[Predicate, ...]:
+    """Runtime filters: the keys of joins, except where the hooks only counted them."""
+    given = request.body.get("runtime") or ()
+    known = [value for value in given if "keys" not in value or "values" in value]
+    return tuple(plan_runtime(parse_predicate(value)) for value in known)
+
+
 def filters_of(request: Request, table: OpenTable) -> FilterPlan:
     """How the predicates that Spark offers are answered."""
     return plan_predicates(table, predicates_of(request), request.time_zone)
@@ -37,8 +44,7 @@ def scan_request(request: Request, table: OpenTable) -> ScanRequest:
         output = request.schema("wire").to_arrow_schema()
     return ScanRequest(
         output=output,
-        predicates=predicates_of(request),
-        runtime=tuple(plan_runtime(parse_predicate(v)) for v in body.get("runtime") or ()),
+        predicates=(*predicates_of(request), *_runtime(request)),
         aggregation=None if aggregation is None else parse_aggregation(aggregation),
         order=parse_order(body.get("order") or ()),
         limit=body.get("limit"),

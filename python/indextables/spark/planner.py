@@ -51,6 +51,7 @@ _PLACES = {
     "offer": "scan:offer",
     "plan": "scan:plan",
     "run": "scan:run",
+    "join": "scan:join",
     "column_statistics": "scan:column_statistics",
     "bucket": "buckets:bucket",
     "matcher": "matcher:matcher",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from indextables.config.read import JOIN_MAX_KEYS
 from indextables.errors import IndexTablesError
+from indextables.plan.joins import judge_join, key_columns, key_limit
 from indextables.plan.prune import column_bounds
 from indextables.plan.scan import touched_bytes
 from indextables.read.scan import run_scan
@@ -123,10 +125,30 @@ def _described(body: Mapping[str, Any], scan: Scan, *, local: bool) -> dict[str,
         "explain": describe_scan(body, found, local=local) + source + warning + hints,
         "bytes": found.output_bytes,
         "rows": found.rows,
-        "runtime_columns": list(scan.table.snapshot.partition_columns),
+        "runtime_columns": key_columns(scan.table.columns),
+        "runtime_keys": _most_keys(scan),
         "metrics": scan.metrics,
         **state_of(scan.table),
     }
+
+
+def join(request: Request) -> dict[str, Any]:
+    """Whether the keys of a join narrow this scan, and what EXPLAIN says of it."""
+    scan, path = scan_of(request), tuple(request.body["join"])
+    use, explain = judge_join(
+        scan.plan,
+        scan.table.columns,
+        path,
+        most=_most_keys(scan),
+        other_bytes=int(request.body["cost"]),
+        local=scan.local,
+    )
+    reply = {"use": use, "explain": explain}
+    return {key: value for key, value in reply.items() if value is not None}
+
+
+def _most_keys(scan: Scan) -> int:
+    return key_limit(scan.plan.rows_read, scan.table.settings.get(JOIN_MAX_KEYS))
 
 
 def column_statistics(request: Request) -> dict[str, Any]:

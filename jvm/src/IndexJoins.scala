@@ -1,0 +1,134 @@
+package org.apache.spark.sql.indextables
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.{NormalizeNaNAndZero, PushDownPredicates}
+import org.apache.spark.sql.catalyst.planning.{ExtractEquiJoinKeys, PhysicalOperation}
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
+
+/**
+ * Joins by index: the keys of one side become a runtime filter of the other, which the index answers. Spark's own
+ * rule, made for partitions, requires a filter on the side of the keys and a broadcast of it; here Python decides.
+ */
+object IndexJoins extends Rule[LogicalPlan] {
+  /**
+   * Extensions have no rule that runs after scans are planned. Experimental rules do, and the optimizer asks for them
+   * after it has asked for those of extensions, before every query.
+   */
+  def register(session: SparkSession): Unit = {
+    val rules = session.asInstanceOf[org.apache.spark.sql.classic.SparkSession].experimental
+    if (!rules.extraOptimizations.contains(this)) rules.extraOptimizations = rules.extraOptimizations :+ this
+  }
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case s: Subquery if s.correlated => plan
+    case _ if conf.dynamicPartitionPruningEnabled => plan.transformUp { case join: Join => byIndex(join) }
+    case _ => plan
+  }
+
+  private def byIndex(join: Join): LogicalPlan = join match {
+    case ExtractEquiJoinKeys(kind, leftKeys, rightKeys, _, _, left, right, _) =>
+      val (fewerLeft, fewerRight) = kind match {
+        case Inner => (true, true)
+        case LeftSemi => (true, true)
+        case RightOuter => (true, false)
+        case LeftOuter => (false, true)
+        case _ => (false, false)
+      }
+      if (fewerLeft && reads(left).nonEmpty) join.copy(left = narrow(leftKeys, left, rightKeys, right))
+      else if (fewerRight && reads(right).nonEmpty) join.copy(right = narrow(rightKeys, right, leftKeys, left))
+      else join
+    case _ => join
+  }
+
+  /** One side of a join, with runtime filters on those of its keys that the index answers. */
+  private def narrow(keys: Seq[Expression], side: LogicalPlan, otherKeys: Seq[Expression],
+      other: LogicalPlan): LogicalPlan =
+    if (side.isStreaming || other.isStreaming || !other.deterministic) side
+    else keys.indices.foldLeft(side) { (plan, i) =>
+      column(keys(i)).flatMap(key => filtered(plan, key, otherKeys, i, other)).getOrElse(plan)
+    }
+
+  private def filtered(side: LogicalPlan, key: Expression, otherKeys: Seq[Expression], at: Int,
+      other: LogicalPlan): Option[LogicalPlan] = {
+    val fresh = Compat.pruning(key, other, otherKeys, at)
+    val pushed = lowered(fresh, side)
+    for {
+      (read, mine) <- reads(pushed).flatMap(r => r.pruning.find(_.exprId == fresh.exprId).map(r -> _)).headOption
+      path <- Names.path(mine.pruningKey)
+      use <- read.scan.join(path, cost(other))
+      // Spark's rule may have been there before, and this one in an earlier round
+      known = read.pruning.find(d => d.exprId != fresh.exprId && d.pruningKey.semanticEquals(mine.pruningKey))
+      everywhere = use == IndexJoins.Always && repeatable(other)
+      changed <- known match {
+        case Some(d) if everywhere && d.onlyInBroadcast => Some(replaced(side, d.exprId, anywhere(d)))
+        case Some(_) => None
+        case None if everywhere => Some(replaced(pushed, fresh.exprId, anywhere(mine)))
+        case None => Some(pushed)
+      }
+    } yield changed
+  }
+
+  private def lowered(filter: Expression, side: LogicalPlan): LogicalPlan = side match {
+    // MERGE numbers the rows of its target to find those that match twice: any numbers serve
+    case Project(list, child) if filter.references.subsetOf(child.outputSet) && list.exists(numbers) =>
+      Project(list, lowered(filter, child))
+    case _ => PushDownPredicates(Filter(filter, side))
+  }
+
+  private def numbers(e: NamedExpression): Boolean = e match {
+    case Alias(_: MonotonicallyIncreasingID, "__row_id") => true
+    case _ => false
+  }
+
+  private val Always = "always"
+
+  private def anywhere(d: DynamicPruningSubquery): DynamicPruningSubquery =
+    Compat.pruning(d.pruningKey, d.buildQuery, d.buildKeys, d.broadcastKeyIndices.head, onlyInBroadcast = false)
+
+  private def replaced(plan: LogicalPlan, id: ExprId, by: DynamicPruningSubquery): LogicalPlan =
+    plan.transform { case node => node.transformExpressions { case d: DynamicPruningSubquery if d.exprId == id => by } }
+
+  private case class Read(scan: IndexScan, pruning: Seq[DynamicPruningSubquery])
+
+  /** The reads of our tables below a plan, with the runtime filters that stand right above them. */
+  private def reads(plan: LogicalPlan): Seq[Read] = plan.collect {
+    case PhysicalOperation(_, filters, relation: DataSourceV2ScanRelation) => relation.scan match {
+      case scan: IndexScan => Some(Read(scan, filters.collect { case d: DynamicPruningSubquery => d }))
+      case _ => None
+    }
+  }.flatten
+
+  /** The column that a key is; numbers are compared by their value, whichever zero or NaN they are. */
+  private def column(key: Expression): Option[Expression] = key match {
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(child)) => column(child)
+    case _ => Names.path(key).map(_ => key)
+  }
+
+  /** What Spark would read to compute the other side once more. */
+  private def cost(other: LogicalPlan): BigInt = other.collectLeaves().map {
+    case _: InMemoryRelation => BigInt(0)
+    case leaf => leaf.stats.sizeInBytes
+  }.sum
+
+  /** Whether a plan has the same rows when it is computed twice: no cut, no order of arrival, no foreign source. */
+  private def repeatable(plan: LogicalPlan): Boolean = plan match {
+    case _: LocalRelation | _: Range | _: InMemoryRelation => true
+    case l: LogicalRelation => l.relation.isInstanceOf[HadoopFsRelation]
+    case l: LogicalRDD => l.rdd.isCheckpointed
+    case r: DataSourceV2ScanRelation => r.scan match {
+      case scan: IndexScan => !scan.request.has("limit")
+      case scan => scan.isInstanceOf[FileScan]
+    }
+    case a: Aggregate => a.aggregateExpressions.forall(_.find(_.isInstanceOf[aggregate.AggregateExpression]).isEmpty) &&
+      repeatable(a.child)
+    case _: Project | _: Filter | _: Union | _: Join => plan.children.forall(repeatable)
+    case _ => false
+  }
+}

@@ -1,0 +1,66 @@
+"""Joins by index: which keys of another table narrow a scan, and when that is worth it.
+
+Spark gathers the keys of one side of a join and offers them to the scan of the other before it
+runs. The index finds the rows of a key without reading the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from indextables.expr.values import is_plain_string, kind_of
+
+if TYPE_CHECKING:
+    from indextables.expr.predicate import Path
+    from indextables.plan.columns import Columns
+    from indextables.plan.scan import ScanPlan
+
+ALWAYS, BROADCAST = "always", "broadcast"
+# assumed, not measured: finding the rows of a key takes about as long as reading this many rows
+_ROWS_PER_KEY = 10
+# so few keys are always looked up
+_FEW_KEYS = 1000
+# computing the keys once more may take this much of what reading all rows would
+_WORTH = 0.5
+
+
+def key_columns(columns: Columns) -> list[str]:
+    """The columns whose keys narrow a scan; members of structs are judged one by one."""
+    return [
+        info.name
+        for info in columns.infos
+        if kind_of(info.type) == "struct" or _answers(columns, (info.name,))
+    ]
+
+
+def key_limit(rows: int | None, most: int) -> int:
+    """How many keys are looked up; of more, all rows are read and Spark joins them."""
+    worth = most if rows is None else max(_FEW_KEYS, rows // _ROWS_PER_KEY)
+    return min(most, worth)
+
+
+def judge_join(
+    plan: ScanPlan, columns: Columns, path: Path, *, most: int, other_bytes: int, local: bool
+) -> tuple[str | None, str | None]:
+    """When the keys of a join narrow a scan, and what EXPLAIN says of it; None is never.
+
+    `other_bytes` is what Spark reads to compute the keys if it cannot take them from a broadcast.
+    """
+    if local:
+        return None, None
+    name = ".".join(path)
+    if not most or not _answers(columns, path):
+        return None, f"{name} by Spark"
+    if other_bytes <= _WORTH * plan.bytes:
+        return ALWAYS, f"{name} by index up to {most} keys"
+    return BROADCAST, f"{name} by index up to {most} keys of a broadcast"
+
+
+def _answers(columns: Columns, path: Path) -> bool:
+    """Whether the index or the log finds the rows of a key."""
+    info, found = columns.at(path), columns.schema.find(path)
+    if info is None or found is None or not columns.comparable(path):
+        return False
+    if kind_of(found.type) == "string" and not is_plain_string(found.type):
+        return False
+    return info.partition or (info.indexed and not info.tokenized)

@@ -1,0 +1,168 @@
+"""Joins by index: the same rows as over Parquet, found by the keys of the other side."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.oracle.compare import multiset
+from tests.oracle.rows import TYPES, write_parquet
+
+TASKS = {"read.local.enabled": "false"}
+BROADCAST, MERGE = "BROADCAST(k)", "MERGE(k)"
+# whether the keys narrow the scan: always, never, or only where a broadcast has them
+JOINS: dict[str, bool | str] = {
+    "SELECT t.* FROM {t} t JOIN keys k ON t.{c} = k.{c}": True,
+    "SELECT t.* FROM keys k JOIN {t} t ON k.{c} = t.{c}": True,
+    "SELECT t.id, k.n FROM keys k LEFT JOIN {t} t ON k.{c} = t.{c}": True,
+    "SELECT t.id, k.n FROM {t} t RIGHT JOIN keys k ON t.{c} = k.{c}": True,
+    "SELECT t.id, k.n FROM {t} t LEFT JOIN keys k ON t.{c} = k.{c}": False,
+    "SELECT t.id, k.n FROM {t} t FULL JOIN keys k ON t.{c} = k.{c}": False,
+    "SELECT t.* FROM {t} t WHERE {c} IN (SELECT {c} FROM keys)": True,
+    "SELECT t.* FROM {t} t WHERE EXISTS (SELECT 1 FROM keys k WHERE k.{c} = t.{c})": True,
+    "SELECT t.* FROM {t} t WHERE NOT EXISTS (SELECT 1 FROM keys k WHERE k.{c} = t.{c})": False,
+    "SELECT t.* FROM {t} t JOIN keys k ON t.{c} <=> k.{c}": False,
+    "SELECT k.n, count(*) FROM {t} t JOIN keys k ON t.{c} = k.{c} GROUP BY k.n": True,
+    "SELECT t.* FROM {t} t JOIN keys k ON t.{c} = k.{c} WHERE t.i32 > 0 AND k.n < 9": BROADCAST,
+    "SELECT t.* FROM {t} t JOIN keys k ON t.{c} = k.{c} AND t.id = k.id": True,
+    "SELECT t.id FROM (SELECT * FROM {t} ORDER BY id LIMIT 40) t JOIN keys k ON t.id = k.id": False,
+    "SELECT t.* FROM (SELECT {c} x, min(id) FROM {t} GROUP BY 1) t JOIN keys k ON x = k.{c}": False,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def truth(spark: Any, tmp_path_factory: Any) -> Any:
+    """The rows; `joined` is a table of them in several splits, read by tasks."""
+    folder: Path = tmp_path_factory.mktemp("joins")
+    write_parquet(folder / "pq", rows=300, seed=11)
+    spark.conf.set("spark.sql.parquet.filterPushdown", "false")
+    rows = spark.read.parquet(str(folder / "pq"))
+    table = str(folder / "table")
+    rows.repartition(3).write.format("indextables").save(table)
+    rows.createOrReplaceTempView("truth")
+    reader = spark.read.format("indextables").options(**TASKS)
+    reader.load(table).createOrReplaceTempView("joined")
+    reader.option("read.join.maxKeys", 5).load(table).createOrReplaceTempView("joined_by_few")
+    reader.option("read.join.maxKeys", 0).load(table).createOrReplaceTempView("joined_by_none")
+    # null, NaN, both zeros, several rows of a key, and keys of no row
+    some = rows.where("id % 9 = 0").selectExpr("*", "id % 11 AS n")
+    keys = some.union(some.where("id % 2 = 0").withColumn("id", some.id + 10_000)).coalesce(1)
+    keys.write.parquet(str(folder / "keys"))
+    spark.read.parquet(str(folder / "keys")).createOrReplaceTempView("keys")
+    return rows
+
+
+def ask(spark: Any, statement: str, hint: str) -> tuple[list[str], str]:
+    """The rows of a statement, and its plan after it ran."""
+    frame = spark.sql(statement.replace("SELECT", f"SELECT /*+ {hint} */", 1))
+    rows = multiset(frame.collect())
+    return rows, frame._jdf.queryExecution().executedPlan().toString()
+
+
+def check(spark: Any, statement: str, hint: str, table: str = "joined") -> str:
+    """Ask both tables; the plan of ours."""
+    expected, _ = ask(spark, statement.replace("{t}", "truth"), hint)
+    found, plan = ask(spark, statement.replace("{t}", table), hint)
+    assert found == expected, f"{statement}\n{plan}"
+    return plan
+
+
+def narrowed(plan: str) -> bool:
+    """Whether the index looked keys up."""
+    return re.search(r"runtime filters: \[[^]]* IN \(\d+ keys\)", plan) is not None
+
+
+@pytest.mark.parametrize("column", [*TYPES, "person.age", "person.home.city"])
+def test_keys_of_every_type_find_their_rows(spark: Any, truth: Any, column: str) -> None:
+    del truth
+    for hint in (BROADCAST, MERGE):
+        plan = check(
+            spark, f"SELECT t.id, k.id FROM {{t}} t JOIN keys k ON t.{column} = k.{column}", hint
+        )
+        assert narrowed(plan), plan
+
+
+@pytest.mark.parametrize("hint", [BROADCAST, MERGE])
+@pytest.mark.parametrize("statement", JOINS)
+def test_every_kind_of_join_returns_the_rows_of_parquet(
+    spark: Any, truth: Any, statement: str, hint: str
+) -> None:
+    del truth
+    plan = check(spark, statement.replace("{c}", "word"), hint)
+    assert narrowed(plan) == (JOINS[statement] in (True, hint)), plan
+
+
+def test_without_adaptive_plans_keys_are_looked_up_too(spark: Any, truth: Any) -> None:
+    del truth
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        for hint in (BROADCAST, MERGE):
+            assert narrowed(
+                check(spark, "SELECT t.* FROM {t} t JOIN keys k ON t.f64 = k.f64", hint)
+            )
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
+
+
+def test_too_many_keys_are_left_to_spark(spark: Any, truth: Any) -> None:
+    del truth
+    statement = "SELECT t.* FROM {t} t JOIN keys k ON t.id = k.id"
+    plan = check(spark, statement, BROADCAST, "joined_by_few")
+    assert "keys, too many for the index)" in plan
+    plan = check(spark, statement, BROADCAST, "joined_by_none")
+    assert "joins: [id by Spark]" in plan
+
+
+def test_what_may_differ_when_computed_again_is_taken_from_a_broadcast_only(
+    spark: Any, truth: Any
+) -> None:
+    del truth
+    spark.sql("SELECT id FROM truth LIMIT 20").createOrReplaceTempView("some")
+    statement = "SELECT /*+ {h} */ t.id FROM joined t JOIN some k ON t.id = k.id"
+    for hint, wanted in ((BROADCAST, True), (MERGE, False)):
+        frame = spark.sql(statement.replace("{h}", hint))
+        frame.collect()
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        assert narrowed(plan) == wanted, plan
+
+
+def test_explain_says_how_a_join_is_done(spark: Any, truth: Any) -> None:
+    del truth
+    shown = spark.sql("EXPLAIN SELECT t.* FROM joined t JOIN keys k ON t.word = k.word").head()[0]
+    assert re.search(r"joins: \[word by index up to \d+ keys( of a broadcast)?\]", shown), shown
+
+
+CHANGES = {
+    "merge": "MERGE INTO {t} t USING changing k ON t.id = k.id "
+    "WHEN MATCHED THEN UPDATE SET i64 = 77 WHEN NOT MATCHED THEN INSERT (id, i64) VALUES (k.id, 5)",
+    "update": "UPDATE {t} SET i64 = 77 WHERE id IN (SELECT id FROM changing)",
+    "delete": "DELETE FROM {t} t WHERE EXISTS (SELECT 1 FROM changing k WHERE k.id = t.id)",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_row_changes_find_their_rows_by_the_index(
+    spark: Any, truth: Any, tmp_path: Path, change: str
+) -> None:
+    keys = spark.sql("SELECT DISTINCT id FROM keys WHERE id % 2 = 0").localCheckpoint()
+    keys.createOrReplaceTempView("changing")
+    before = truth.select("id", "i64")
+    after = before.join(keys, "id", "left_anti")
+    if change != "delete":
+        after = after.union(before.join(keys, "id").selectExpr("id", "77L"))
+    if change == "merge":
+        after = after.union(keys.join(before, "id", "left_anti").selectExpr("id", "5L"))
+    table = str(tmp_path / "table")
+    before.repartition(3).write.format("indextables").save(table)
+    spark.conf.set("spark.indextables.read.local.enabled", "false")
+    try:
+        text = CHANGES[change].replace("{t}", f"indextables.`{table}`")
+        shown = spark.sql(f"EXPLAIN {text}").head()[0]
+        spark.sql(text)
+    finally:
+        spark.conf.unset("spark.indextables.read.local.enabled")
+    assert re.search(r"RuntimeFilters: \[dynamicpruningexpression\(id#", shown), shown
+    found = spark.read.format("indextables").load(table)
+    assert multiset(found.collect()) == multiset(after.collect())

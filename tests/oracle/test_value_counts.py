@@ -1,0 +1,66 @@
+"""Percentiles, medians and distinct combinations, computed from counts of values."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.oracle.paths import PATHS, check, make_views
+from tests.oracle.rows import write_parquet
+
+NUMBERS = ["i8", "i16", "i32", "i64", "f32", "f64", "small", "big"]
+PERCENTILES = [
+    "percentile({c}, 0.5)",
+    "median({c})",
+    "percentile({c}, array(0.0, 0.1, 0.9, 1.0))",
+    "percentile_cont(0.25) WITHIN GROUP (ORDER BY {c} DESC)",
+    "percentile({c}, 0.3), median({c}), count(*), count(word), min(word), max(i32)",
+]
+DISTINCTS = [
+    "count(DISTINCT word, i32)",
+    "count(DISTINCT flag, f64, day)",
+    "count(DISTINCT flag, f64), count(DISTINCT flag, f64) + 1, count(*), count(raw), max(i64)",
+    "count(DISTINCT word, word)",
+]
+SHAPES = [
+    "SELECT {f} FROM {t}",
+    "SELECT flag, {f} FROM {t} GROUP BY flag",
+    "SELECT {f} FROM {t} WHERE i32 > 0 AND word LIKE 'a%'",
+    "SELECT {f} FROM {t} WHERE id < 0",
+    "SELECT word, flag, {f} FROM {t} WHERE id % 2 = 0 GROUP BY word, flag HAVING count(*) > 1",
+]
+
+
+@pytest.fixture(scope="module")
+def views(spark: Any, tmp_path_factory: Any) -> dict[str, str]:
+    """The rows as Parquet, and as a table that is read both ways."""
+    folder: Path = tmp_path_factory.mktemp("value-counts")
+    write_parquet(folder / "pq", rows=400, seed=23)
+    rows = spark.read.parquet(str(folder / "pq"))
+    rows.repartition(3).write.format("indextables").save(str(folder / "table"))
+    return make_views(spark, rows, str(folder / "table"), "value_counts")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_percentiles_equal_those_of_parquet(spark: Any, views: Any, shape: str) -> None:
+    for place, function in enumerate(PERCENTILES):
+        for column in NUMBERS[place % 2 :: 2]:
+            asked = shape.replace("{f}", function.replace("{c}", column))
+            check(spark, views, asked + " /* AS a0 */")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_distinct_combinations_equal_those_of_parquet(spark: Any, views: Any, shape: str) -> None:
+    for function in DISTINCTS:
+        check(spark, views, shape.replace("{f}", function))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("function", ["median(i32)", "count(DISTINCT flag, word)"])
+def test_counts_of_values_come_from_the_index(
+    spark: Any, views: Any, path: str, function: str
+) -> None:
+    shown = spark.sql(f"EXPLAIN SELECT day, {function} FROM {views[path]} GROUP BY day").head()[0]
+    assert re.search(r"pushed aggregates: \[(COUNT\(\*\))?\] group by \[day, ", shown), shown
