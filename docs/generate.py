@@ -182,8 +182,8 @@ These functions are group keys that the index computes. The arguments after the 
 - `interval`: a number above 0; for dates a number with `ms`, `s`, `m`, `h`, `d`, `w`, `M` (months), `q`, `y`, or a unit name, as in `'15m'`,
   `'1 day'`, `'month'`. Months, quarters and years follow the calendar in UTC.
 - `offset` shifts the start of every bucket: a number, or an interval of a fixed length such as `'-1h'`. The default is 0.
-- `min_doc_count`: minimum number of rows per group. Empty buckets are never returned, so 0, the default,
-  and 1 are equivalent.
+- `min_doc_count`: minimum number of rows per group, 1 by default. 0, which would ask for empty buckets, is rejected: join the
+  groups with `sequence(...)` to fill gaps.
 - `from` is inclusive, `to` is exclusive; NULL means no bound. Ranges cannot overlap.
 - A row without a value, or outside all ranges, is in the group NULL.
 

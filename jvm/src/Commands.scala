@@ -9,7 +9,6 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.SparkConf
 import org.apache.spark.sql.{AnalysisException, Row, SparkSession}
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Literal}
@@ -22,7 +21,6 @@ import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.apache.spark.util.Utils
 
 /** A command is text for Python, which returns rows. */
 case class Command(text: String) extends LeafRunnableCommand {
@@ -80,7 +78,7 @@ object Needs {
       case "location" =>
         location(session, need.get("name").elements().asScala.map(p => s"`${p.asText.replace("`", "``")}`").mkString("."))
       case "matches" => matches(session, need, reply.parts(0))
-      case "properties" => properties(session)
+      case "properties" => properties(session, need.path("places").elements().asScala.map(_.asText).toSeq)
       case "tasks" => tasks(session, reply.parts, need.path("places").elements().asScala.map(_.asText).toArray)
     }
   }
@@ -93,18 +91,16 @@ object Needs {
     found.fold(node.putNull("location"))(t => node.put("location", t.location))
   }
 
-  /** All properties of Spark and Hadoop, without what Spark itself takes for a secret. */
-  private def properties(session: ClassicSession): JsonNode = {
+  /** The properties of the driver, and of the executors at these places. */
+  private def properties(session: ClassicSession, places: Seq[String]): JsonNode = {
     val conf = session.sparkContext.conf
-    val hadoop = session.sessionState.newHadoopConf()
     val node = Rpc.json()
-    node.set[ObjectNode]("spark", shown(conf, (conf.getAll.toMap ++ session.conf.getAll).toSeq))
-    node.set[ObjectNode]("hadoop", shown(conf, hadoop.asScala.map(e => e.getKey -> hadoop.get(e.getKey)).toSeq))
+    node.set[ObjectNode]("driver", Environment.describe(conf, (conf.getAll.toMap ++ session.conf.getAll).toSeq,
+      session.sessionState.newHadoopConf()))
+    val workers = node.putArray("workers")
+    Environment.ofExecutors(session.sparkContext, places).foreach(text => workers.add(Rpc.parse(text)))
     node
   }
-
-  private def shown(conf: SparkConf, values: Seq[(String, String)]): ObjectNode =
-    Rpc.options(Utils.redact(conf, values.filter(_._2 != null)).toMap.asJava)
 
   /** The IndexTables table with a name. */
   def tableOf(session: ClassicSession, name: String): Option[IndexTable] =

@@ -25,6 +25,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectOptimizerRule(_ => WidenSums)
       extensions.injectPlannerStrategy(_ => LocalAnswers)
       extensions.injectPlannerStrategy(_ => CreateLike)
+      extensions.injectHintResolutionRule(_ => ColumnChanges)
       extensions.injectHintResolutionRule(TravelByName(_))
       extensions.injectHintResolutionRule(_ => MissingPaths)
       extensions.injectHintResolutionRule(EvolveTargets(_))

@@ -120,6 +120,22 @@ def test_both_sides_of_a_merge_have_the_names_they_are_given(remote, tmp_path):
     assert rows(table.toDF().select("t.id", "t.name")) == [(1, "b"), (2, "c")]
 
 
+def test_conditions_and_values_may_be_columns(remote, tmp_path):
+    from pyspark.sql.connect import functions as F  # noqa: N812 (the client's usual name)
+
+    place = str(tmp_path / "columns")
+    remote.sql("SELECT id, 'a' AS name FROM range(5)").write.format("indextables").save(place)
+    source = remote.sql("SELECT 1L AS id, 'b' AS name UNION ALL SELECT 9L, 'c'").alias("s")
+    table = IndexTable.forPath(remote, place).alias("t")
+    merge = table.merge(source, F.col("t.id") == F.col("s.id"))
+    merge = merge.whenMatchedUpdate(set={"name": F.upper("s.name")}).whenNotMatchedInsertAll()
+    merge.whenNotMatchedBySourceDelete(F.col("t.id") > 3).execute()
+    table.delete(F.col("t.id") == 0)
+    table.update(F.col("id") == 2, {"name": F.lit("it's")})
+    table.update("t.id = 3", {"name": "concat(t.name, 'x')"})
+    assert rows(table.toDF()) == [(1, "B"), (2, "it's"), (3, "ax"), (9, "c")]
+
+
 @pytest.mark.parametrize("by_name", [False, True], ids=["path", "name"])
 @pytest.mark.parametrize("name", ["merge_splits", "drop_partitions", "restore", "describe"])
 def test_spec_through_connect(name, by_name, tmp_path, remote):

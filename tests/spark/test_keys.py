@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from indextables import IndexTable
 from indextables.log import open_log
+from indextables.spark.functions import indexquery
 from indextables.storage import open_store
 
 
@@ -199,6 +202,38 @@ def test_both_sides_of_a_merge_have_the_names_they_are_given(spark, table):
     here.update("t.id = 9", {"n": "t.id * 2"})
     assert rows(spark, table) == [(1, "a", 11), (2, "B", 2), (9, "z", 18)]
     assert here.toDF().select("t.id").count() == 3
+
+
+def test_conditions_and_values_may_be_columns(spark, table):
+    here = IndexTable.forPath(spark, table).alias("t")
+    source = frame(spark, [(1, "x", 10), (9, "z", 90)]).alias("s")
+    (
+        here.merge(source, F.col("t.id") == F.col("s.id"))
+        .whenMatchedUpdate(F.col("t.n") < F.col("s.n"), {"n": F.col("s.n") + F.col("t.n")})
+        .whenNotMatchedInsert(values={"id": F.col("s.id"), "name": F.upper("s.name"), "n": "s.n"})
+        .whenNotMatchedBySourceUpdate(F.col("t.id") == 2, {"name": F.lit("it's")})
+        .whenNotMatchedBySourceDelete(F.col("t.id") == 3)
+        .execute()
+    )
+    assert rows(spark, table) == [(1, "a", 11), (2, "it's", 2), (9, "Z", 90)]
+    here.update(F.col("t.id") == 9, {"n": F.col("t.id") * 2, "name": "lower(name)"})
+    here.delete(F.col("id").isin(1) & indexquery("t.name", "a"))
+    assert rows(spark, table) == [(2, "it's", 2), (9, "z", 18)]
+    here.delete("id IN (SELECT max(id) FROM VALUES (2), (1) AS v(id))")
+    here.update(set={"n": F.lit(None)})
+    assert rows(spark, table) == [(9, "z", None)]
+    assert [row["operation"] for row in here.history(3).collect()] == ["UPDATE", "DELETE", "DELETE"]
+    here.delete()
+    assert rows(spark, table) == []
+
+
+def test_a_condition_that_is_wrong_changes_nothing(spark, table):
+    here = IndexTable.forPath(spark, table)
+    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
+        here.delete(F.col("nope") == 1)
+    with pytest.raises(ParseException):
+        here.delete("id ==== 1")
+    assert here.history(1).collect()[0]["version"] == 1
 
 
 def test_the_change_feed_shows_what_an_upsert_replaced(spark, table):

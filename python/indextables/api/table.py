@@ -26,13 +26,8 @@ from indextables.log import open_log
 from indextables.show.notebook import MOST_ROWS, facts_line, hits_table, table_card
 from indextables.spark.failures import as_ours
 from indextables.spark.functions import indexqueryall
-from indextables.spark.merge_builder import (
-    TARGET,
-    MergeBuilder,
-    delete_text,
-    named,
-    update_text,
-)
+from indextables.spark.merge_builder import TARGET, MergeBuilder
+from indextables.spark.merge_builder import Target as ChangeTarget
 from indextables.sql.render import render
 from indextables.sql.values import parse_size
 from indextables.storage import find_location, open_store
@@ -40,6 +35,8 @@ from indextables.storage import find_location, open_store
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+    from indextables.spark.merge_builder import Expression, Values
 
 FORMAT = "indextables"
 
@@ -175,22 +172,24 @@ class IndexTable:
         options = {k: v for k, v in self._spark.conf.getAll.items() if k.startswith(PREFIX)}
         return open_local(self.path, options=options).explain_score(query, where, limit)
 
-    def delete(self, condition: str | None = None) -> None:
-        """Delete the rows that match an SQL condition, which may include searches, or all rows."""
-        self._spark.sql(delete_text(named(self._sql_name, self._alias), condition))
+    def delete(self, condition: Expression | None = None) -> None:
+        """Delete the rows that match a condition, which may include searches, or all rows.
 
-    def update(self, condition: str | None = None, set: Mapping[str, str] | None = None) -> None:  # noqa: A002
-        """Update rows; `set` maps columns to SQL expressions."""
-        table = named(self._sql_name, self._alias)
-        self._spark.sql(update_text(table, condition, set or {}))
+        Conditions and values are SQL text or columns, here and in `update` and `merge`.
+        """
+        ChangeTarget(self._spark, self._sql_name, self._alias).delete(condition)
 
-    def merge(self, source: DataFrame, condition: str) -> MergeBuilder:
+    def update(self, condition: Expression | None = None, set: Values | None = None) -> None:  # noqa: A002
+        """Update rows; `set` has values by column."""
+        ChangeTarget(self._spark, self._sql_name, self._alias).update(condition, set)
+
+    def merge(self, source: DataFrame, condition: Expression) -> MergeBuilder:
         """Start a MERGE INTO; the condition refers to both sides by their aliases.
 
         The default aliases are `target` and `source`.
         """
-        target = self._alias or TARGET
-        return MergeBuilder(self._spark, self._sql_name, source, condition, target=target)
+        target = ChangeTarget(self._spark, self._sql_name, self._alias or TARGET)
+        return MergeBuilder(target, source, condition)
 
     @property
     def _sql_name(self) -> str:

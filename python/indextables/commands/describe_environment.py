@@ -9,13 +9,14 @@ import socket
 import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from indextables import __version__
 from indextables.commands.grammar import DESCRIBE, Command, Rule, columns
 from indextables.commands.hosts import executor_hosts
 from indextables.config.secret import REDACTED
-from indextables.runtime.steps import Steps, ask_properties, run_tasks
+from indextables.runtime.steps import HostProperties, Steps, ask_properties, run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,21 +39,26 @@ class DescribeEnvironment(Command):
 
 
 def run(_: DescribeEnvironment, context: Context) -> Steps[list[Row]]:
-    """Return one row per property of the driver and of one Python worker per host."""
-    owners = yield from ask_properties()
-    properties = [
-        (owner, name, value)
-        for owner, found in owners.items()
-        for name, value in sorted(found.items())
-    ]
+    """Return one row per property of the driver and of one executor per host, as each has it."""
     workers = executor_hosts(context) or context.executors()
     places = [worker.location for worker in workers]
+    driver, *others = yield from ask_properties(places)
     answers = yield from run_tasks("environment", [{}] * len(workers), places)
-    rows = _rows(socket.gethostname(), "driver", properties, _process())
-    for answer in answers:
-        # executors get the driver's properties when they register
-        rows += _rows(answer["host"], "worker", properties, answer["process"])
+    rows = _rows(socket.gethostname(), "driver", _listed(driver), _process())
+    for answer, found in zip_longest(answers, others):
+        if found is not None:
+            rows += _rows(found.host, "worker", _listed(found), ())
+        if answer is not None:
+            rows += _rows(answer["host"], "worker", (), answer["process"])
     return rows
+
+
+def _listed(found: HostProperties) -> list[tuple[str, str, str]]:
+    return [
+        (owner, name, value)
+        for owner, properties in found.owners.items()
+        for name, value in sorted(properties.items())
+    ]
 
 
 def run_environment_task(_: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class BucketCall:
     """The complete, normalized arguments after the column; the minimum rows of a bucket."""
 
     arguments: tuple[Any, ...]
-    min_doc_count: int = 0
+    min_doc_count: int = 1
 
 
 def check_call(function: str, column: DataType | None, given: Sequence[Any]) -> BucketCall:
@@ -109,9 +109,13 @@ def _check_count(function: str, given: Sequence[Any]) -> None:
 
 
 def _min_doc_count(function: str, given: Sequence[Any]) -> int:
-    found = _number(given[2]) if given[2:] else 0.0
+    found = _number(given[2]) if given[2:] else 1.0
+    if found == 0:
+        raise _problem(
+            function, "min_doc_count 0 asks for empty buckets, which GROUP BY does not return"
+        )
     if found is None or found < 0 or found != int(found):
-        raise _problem(function, "min_doc_count must be a whole number, 0 or more")
+        raise _problem(function, "min_doc_count must be a whole number, 1 or more")
     return int(found)
 
 

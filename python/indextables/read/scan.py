@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from indextables.read.table import OpenTable
 
 _log = logging.getLogger("indextables.read")
+# hints that were logged by this process
+_said: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -298,13 +300,15 @@ def run_scan(scan: Scan) -> pa.Table:
         partials = _partials_from_log(scan)
         if partials is None:
             partials = read_table(scan.spec, scan.sources)
-        return finish(partials, scan.complete)
+        answer = finish(partials, scan.complete)
+        if not _is_warned(scan) and not count_rows(scan.unscored, scan.sources):
+            _warn(scan)
+        return answer
     request, order = scan.request, _order(scan)
     spec = scan.spec.with_columns(key["field"] for key in order)
     rows = read_table(spec, _ordered_sources(scan, order))
     if not rows.num_rows:
-        for hint in scan.hints:
-            _warn_once(hint)
+        _warn(scan)
     if order:
         end = rows.num_rows if request.limit is None else request.limit
         rows = put_in_order(rows, order, end).select(request.output.names)
@@ -343,7 +347,10 @@ def count_scan(scan: Scan) -> int:
     filters, known = scan.plan.filters, scan.plan.rows_read
     if known is not None and filters.partition_only and filters.exact:
         return known
-    return count_rows(scan.unscored, scan.sources)
+    found = count_rows(scan.unscored, scan.sources)
+    if not found:
+        _warn(scan)
+    return found
 
 
 def find_rows(scan: Scan) -> dict[str, BitMap]:
@@ -353,9 +360,17 @@ def find_rows(scan: Scan) -> dict[str, BitMap]:
     return {source.path: docs for source, docs in found if docs}
 
 
-@cache
-def _warn_once(hint: str) -> None:
-    _log.warning("no rows were found; hint: %s", hint)
+def _is_warned(scan: Scan) -> bool:
+    """Whether nothing is left to say of a scan that finds nothing."""
+    return _said.issuperset(scan.hints)
+
+
+def _warn(scan: Scan) -> None:
+    """Say why a scan may have found nothing; each thing once per process."""
+    for hint in scan.hints:
+        if hint not in _said:
+            _said.add(hint)
+            _log.warning("no rows were found; hint: %s", hint)
 
 
 def _begin(scan: Scan) -> None:

@@ -51,7 +51,17 @@ class Tasks:
 
 @dataclass(frozen=True)
 class Properties:
-    """The effective properties of Spark and Hadoop, as `spark` and `hadoop`."""
+    """The properties of Spark and of Hadoop in force: the driver's, and those at some places."""
+
+    places: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class HostProperties:
+    """What is in force on a host, by the name of its owner: `spark` and `hadoop`."""
+
+    host: str
+    owners: Mapping[str, Mapping[str, str]]
 
 
 Need: TypeAlias = Location | Matches | Properties | Tasks
@@ -67,8 +77,8 @@ class Door(Protocol):
     def matches(self, need: Matches) -> list[bool]:
         """For which partitions the predicate is true."""
 
-    def properties(self) -> Mapping[str, Mapping[str, str]]:
-        """All properties, by owner: `spark` and `hadoop`."""
+    def properties(self, places: Sequence[str] = ()) -> list[HostProperties]:
+        """The driver's properties, and those of the workers at these places."""
 
     def tasks(
         self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
@@ -92,9 +102,9 @@ def match(where: str, schema: Struct, values: pa.Table) -> Steps[list[bool]]:
     return found
 
 
-def ask_properties() -> Steps[Mapping[str, Mapping[str, str]]]:
-    """Ask for all properties of Spark and Hadoop."""
-    found: Mapping[str, Mapping[str, str]] = yield Properties()
+def ask_properties(places: Sequence[str] = ()) -> Steps[list[HostProperties]]:
+    """Ask for all properties of the driver, which come first, and of the workers at some places."""
+    found: list[HostProperties] = yield Properties(places)
     return found
 
 
@@ -130,5 +140,5 @@ def satisfy(need: Need, door: Door) -> Any:
     if isinstance(need, Matches):
         return door.matches(need)
     if isinstance(need, Properties):
-        return door.properties()
+        return door.properties(need.places)
     return door.tasks(need.kind, need.payloads, need.places)

@@ -23,7 +23,15 @@ from indextables.runtime.cache import Cache
 from indextables.runtime.context import Executor
 from indextables.runtime.handles import Orders, follow, orders
 from indextables.runtime.process_stats import publish
-from indextables.runtime.steps import Location, Matches, Need, Properties, Steps, Tasks
+from indextables.runtime.steps import (
+    HostProperties,
+    Location,
+    Matches,
+    Need,
+    Properties,
+    Steps,
+    Tasks,
+)
 from indextables.spark import warm
 from indextables.spark.read_task import named
 from indextables.spark.request import executors_of
@@ -137,7 +145,7 @@ def _shown(need: Need, app: str) -> Answer:
         what = {"kind": "matches", "where": need.where, "row": _ROW}
         return what | {"schema": need.schema.to_json()}, [to_stream(values)]
     if isinstance(need, Properties):
-        return {"kind": "properties"}, []
+        return {"kind": "properties", "places": list(need.places)}, []
     result = {"name": RESULT, "type": "binary", "nullable": True, "metadata": {}}
     function = pickled(CommandTask(need.kind, orders(app)), {"type": "struct", "fields": [result]})
     payloads = [json.dumps(payload).encode() for payload in need.payloads]
@@ -151,7 +159,10 @@ def _read(need: Need | None, answer: Mapping[str, Any]) -> Any:
             raise error("TABLE_NAME_IS_DATABASE", name=".".join(need.name))
         return answer["location"]
     if isinstance(need, Properties):
-        return answer
+        return [
+            HostProperties(found["host"], {owner: found[owner] for owner in ("spark", "hadoop")})
+            for found in (answer["driver"], *answer["workers"])
+        ]
     if isinstance(need, Tasks):
         return answer["results"]
     assert isinstance(need, Matches)

@@ -114,3 +114,14 @@ def alias_of(frame: Any) -> str | None:
         return plan._alias if type(plan).__name__ == "SubqueryAlias" else None  # noqa: SLF001
     logical = frame._jdf.queryExecution().logical()  # noqa: SLF001
     return logical.alias() if logical.getClass().getSimpleName() == "SubqueryAlias" else None
+
+
+def expression(session: Any, text: str) -> Any:
+    """SQL text as a column, for a session of either kind."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        from pyspark.sql.connect.functions import expr
+
+        return expr(text)
+    from pyspark.sql.classic.column import Column
+
+    return Column(session._jvm.org.apache.spark.sql.functions.expr(text))  # noqa: SLF001

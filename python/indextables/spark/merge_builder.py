@@ -1,29 +1,27 @@
-"""Build MERGE INTO from Python, similar to Delta's builder.
+"""DELETE, UPDATE and MERGE INTO from Python, in the manner of Delta's API.
 
-Conditions and values are SQL. In them the table is called `target` and the rows `source`, unless
-they have an alias: `table.alias("t").merge(rows.alias("s"), "t.id = s.id")`.
+Conditions and values are SQL text or columns. In a merge the table is called `target` and the rows
+`source`, unless they have an alias: `table.alias("t").merge(rows.alias("s"), "t.id = s.id")`.
 """
 
 from __future__ import annotations
 
-import uuid
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from indextables.spark.compat import alias_of
+from indextables.spark.compat import alias_of, expression
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pyspark.sql import Column, DataFrame, SparkSession
 
-    from pyspark.sql import DataFrame, SparkSession
+    Expression: TypeAlias = str | Column
+    Values: TypeAlias = Mapping[str, Expression]
 
 
 TARGET, SOURCE = "target", "source"
-
-
-def named(table: str, alias: str | None) -> str:
-    """A table in a statement, under its alias if it has one."""
-    return table if alias is None else f"{table} AS {quoted(alias)}"
+_ALWAYS = "true"
 
 
 def quoted(name: str) -> str:
@@ -31,100 +29,122 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def delete_text(table: str, condition: str | None) -> str:
-    """DELETE FROM as text."""
-    return " ".join(("DELETE FROM", table, *_where(condition)))
+@dataclass(frozen=True)
+class Target:
+    """A table to change: its name in SQL, and the alias that conditions use."""
+
+    spark: SparkSession = field(repr=False)
+    table: str
+    alias: str | None = None
+
+    def named(self, verb: str) -> str:
+        """The target of Spark's MERGE that the hooks take for this verb on this table."""
+        alias = {} if self.alias is None else {"alias": self.alias}
+        return (
+            f"indextables_change.{quoted(json.dumps({'verb': verb, 'table': self.table} | alias))}"
+        )
+
+    def column(self, given: Expression) -> Column:
+        """A condition or value as a column."""
+        found: Column = expression(self.spark, given) if isinstance(given, str) else given
+        return found
+
+    def columns(self, given: Values | None) -> dict[str, Column]:
+        """Values by column."""
+        return {name: self.column(value) for name, value in (given or {}).items()}
+
+    def delete(self, condition: Expression | None) -> None:
+        """Delete the rows that match, or all."""
+        self._change("delete", condition).delete().merge()
+
+    def update(self, condition: Expression | None, values: Values | None) -> None:
+        """Set columns of the rows that match, or of all."""
+        self._change("update", condition).update(self.columns(values)).merge()
+
+    def _change(self, verb: str, condition: Expression | None) -> Any:
+        # a MERGE in name only, so its source is never read
+        source = self.spark.range(0)
+        matched = self.column(_ALWAYS if condition is None else condition)
+        return source.mergeInto(self.named(verb), matched).whenMatched()
 
 
-def update_text(table: str, condition: str | None, values: Mapping[str, str]) -> str:
-    """UPDATE as text."""
-    return " ".join(("UPDATE", table, "SET", _assigned(values), *_where(condition)))
+@dataclass(frozen=True)
+class _Clause:
+    """`WHEN MATCHED ... THEN ...`: methods of Spark's writer, and what they take."""
 
-
-def _where(condition: str | None) -> tuple[str, ...]:
-    return ("WHERE", condition) if condition else ()
-
-
-def _assigned(values: Mapping[str, str]) -> str:
-    return ", ".join(f"{column} = {text}" for column, text in values.items())
+    when: str
+    condition: Expression | None
+    action: str
+    values: Values | None = None
 
 
 @dataclass(frozen=True)
 class MergeBuilder:
-    """A MERGE INTO under construction; every clause returns a new builder, `execute` runs it."""
+    """A MERGE INTO on its way; every clause gives a new builder, `execute` runs it."""
 
-    spark: SparkSession = field(repr=False)
-    table: str
+    target: Target
     source: DataFrame = field(repr=False)
-    condition: str
-    clauses: tuple[str, ...] = ()
-    target: str = TARGET
+    condition: Expression
+    clauses: tuple[_Clause, ...] = ()
     evolving: bool = False
 
     def withSchemaEvolution(self) -> MergeBuilder:  # noqa: N802
-        """Let the table add columns and wider types of the source."""
+        """Let the table take on columns and wider types of the source."""
         return replace(self, evolving=True)
 
     def whenMatchedUpdate(  # noqa: N802
         self,
-        condition: str | None = None,
-        set: Mapping[str, str] | None = None,  # noqa: A002
+        condition: Expression | None = None,
+        set: Values | None = None,  # noqa: A002
     ) -> MergeBuilder:
-        """Change rows that match; `set` is SQL text by column."""
-        return self._when("MATCHED", condition, f"UPDATE SET {_assigned(set or {})}")
+        """Change rows that match; `set` has values by column."""
+        return self._when("whenMatched", condition, "update", set or {})
 
-    def whenMatchedUpdateAll(self, condition: str | None = None) -> MergeBuilder:  # noqa: N802
-        """Replace rows that match by those of the source."""
-        return self._when("MATCHED", condition, "UPDATE SET *")
+    def whenMatchedUpdateAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
+        """Replace rows that match by the source's."""
+        return self._when("whenMatched", condition, "updateAll")
 
-    def whenMatchedDelete(self, condition: str | None = None) -> MergeBuilder:  # noqa: N802
+    def whenMatchedDelete(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
         """Delete rows that match."""
-        return self._when("MATCHED", condition, "DELETE")
+        return self._when("whenMatched", condition, "delete")
 
     def whenNotMatchedInsert(  # noqa: N802
-        self, condition: str | None = None, values: Mapping[str, str] | None = None
+        self, condition: Expression | None = None, values: Values | None = None
     ) -> MergeBuilder:
-        """Insert rows of the source that match none; `values` is SQL text by column."""
-        given = values or {}
-        columns, texts = ", ".join(given), ", ".join(given.values())
-        action = f"INSERT ({columns}) VALUES ({texts})"  # noqa: S608 (the caller writes SQL)
-        return self._when("NOT MATCHED", condition, action)
+        """Insert rows of the source that match none; `values` has values by column."""
+        return self._when("whenNotMatched", condition, "insert", values or {})
 
-    def whenNotMatchedInsertAll(self, condition: str | None = None) -> MergeBuilder:  # noqa: N802
+    def whenNotMatchedInsertAll(self, condition: Expression | None = None) -> MergeBuilder:  # noqa: N802
         """Insert rows of the source that match none."""
-        return self._when("NOT MATCHED", condition, "INSERT *")
+        return self._when("whenNotMatched", condition, "insertAll")
 
     def whenNotMatchedBySourceUpdate(  # noqa: N802
         self,
-        condition: str | None = None,
-        set: Mapping[str, str] | None = None,  # noqa: A002
+        condition: Expression | None = None,
+        set: Values | None = None,  # noqa: A002
     ) -> MergeBuilder:
         """Change rows of the table that no row of the source matches."""
-        action = f"UPDATE SET {_assigned(set or {})}"
-        return self._when("NOT MATCHED BY SOURCE", condition, action)
+        return self._when("whenNotMatchedBySource", condition, "update", set or {})
 
     def whenNotMatchedBySourceDelete(  # noqa: N802
-        self, condition: str | None = None
+        self, condition: Expression | None = None
     ) -> MergeBuilder:
         """Delete rows of the table that no row of the source matches."""
-        return self._when("NOT MATCHED BY SOURCE", condition, "DELETE")
+        return self._when("whenNotMatchedBySource", condition, "delete")
 
-    def _when(self, match: str, condition: str | None, action: str) -> MergeBuilder:
-        also = f" AND ({condition})" if condition else ""
-        return replace(self, clauses=(*self.clauses, f"WHEN {match}{also} THEN {action}"))
-
-    def text(self, view: str) -> str:
-        """The statement, with the source under a name."""
-        verb = "MERGE WITH SCHEMA EVOLUTION INTO" if self.evolving else "MERGE INTO"
-        source = alias_of(self.source) or SOURCE
-        sides = f"{named(self.table, self.target)} USING {view} AS {quoted(source)}"
-        return " ".join((f"{verb} {sides} ON {self.condition}", *self.clauses))
+    def _when(
+        self, when: str, condition: Expression | None, action: str, values: Values | None = None
+    ) -> MergeBuilder:
+        return replace(self, clauses=(*self.clauses, _Clause(when, condition, action, values)))
 
     def execute(self) -> None:
         """Run it, as one commit."""
-        view = f"indextables_merge_{uuid.uuid4().hex}"
-        self.source.createOrReplaceTempView(view)
-        try:
-            self.spark.sql(self.text(view))
-        finally:
-            self.spark.catalog.dropTempView(view)
+        target = self.target
+        source = self.source if alias_of(self.source) else self.source.alias(SOURCE)
+        writer: Any = source.mergeInto(target.named("merge"), target.column(self.condition))
+        for clause in self.clauses:
+            when = getattr(writer, clause.when)
+            matched = when() if clause.condition is None else when(target.column(clause.condition))
+            action = getattr(matched, clause.action)
+            writer = action() if clause.values is None else action(target.columns(clause.values))
+        (writer.withSchemaEvolution() if self.evolving else writer).merge()

@@ -13,6 +13,7 @@ from indextables.commands.tasks import run_task
 from indextables.config.settings import Settings, resolve
 from indextables.log import Log, open_log
 from indextables.runtime.context import Executor
+from indextables.runtime.steps import HostProperties
 from indextables.storage import Store, find_location, open_store
 
 if TYPE_CHECKING:
@@ -82,13 +83,14 @@ class LocalContext:
         """An id for this process, which is an application of its own."""
         return f"process-{os.getpid()}"
 
-    def properties(self) -> Mapping[str, Mapping[str, str]]:
-        """The settings of this context."""
+    def properties(self, places: Sequence[str] = ()) -> list[HostProperties]:
+        """The settings given to this door, which are also those of its work."""
         hadoop = {key: value for key, value in self.session.items() if key.startswith(_HADOOP)}
-        return {
+        owners = {
             "spark": {key: value for key, value in self.session.items() if key not in hadoop},
             "hadoop": {key.removeprefix(_HADOOP): value for key, value in hadoop.items()},
         }
+        return [HostProperties(socket.gethostname(), owners)] * (1 + len(places))
 
     def invalidate(self, path: str | None) -> tuple[int, int]:
         """Evict cached logs."""

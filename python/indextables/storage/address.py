@@ -43,6 +43,8 @@ _SCHEMES = {
 }
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _NATIVE_SCHEMES = {Kind.S3: "s3", Kind.AZURE: "az", Kind.GOOGLE: "gs", Kind.HDFS: "hdfs"}
+# the engine knows this spelling too, and its errors name what the user wrote
+_ALSO_NATIVE = "s3a"
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ class Address:
             authority = f"{self.bucket}@{self.account}.dfs.core.windows.net"
             return f"abfss://{authority}/{quote(self.prefix)}".rstrip("/")
         if self.kind in _NATIVE_SCHEMES:
-            scheme = _NATIVE_SCHEMES[self.kind]
+            given = self.url.partition(":")[0].lower()
+            scheme = given if given == _ALSO_NATIVE else _NATIVE_SCHEMES[self.kind]
             return f"{scheme}://{self.bucket}/{quote(self.prefix)}".rstrip("/")
         return self.prefix
 

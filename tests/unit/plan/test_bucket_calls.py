@@ -63,6 +63,8 @@ def test_a_call_is_completed(function, kind, given, call):
         (HISTOGRAM, TEXT, [1], "must be a number, not string"),
         (HISTOGRAM, LONG, [1, 0, 1.5], "min_doc_count"),
         (HISTOGRAM, LONG, [1, 0, -1], "min_doc_count"),
+        (HISTOGRAM, LONG, [1, 0, 0], "min_doc_count 0 asks for empty buckets"),
+        (DATES, TIME, ["1h", "0h", 0], "min_doc_count 0 asks for empty buckets"),
         (DATES, LONG, ["1h"], "must be a date or timestamp, not long"),
         (DATES, TIME, ["0h"], "positive interval"),
         (DATES, TIME, ["soon"], "positive interval.*`soon`"),

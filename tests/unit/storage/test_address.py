@@ -18,9 +18,16 @@ _AZURE = "abfss://c@a.dfs.core.windows.net/t"
     ("url", "kind", "bucket", "prefix", "native"),
     [
         ("s3://b/a/t/", Kind.S3, "b", "a/t", "s3://b/a/t"),
-        ("S3A://b//a//t", Kind.S3, "b", "a/t", "s3://b/a/t"),
-        ("s3a://b/my table%20x#?", Kind.S3, "b", "my table%20x#?", "s3://b/my%20table%2520x%23%3F"),
+        ("S3A://b//a//t", Kind.S3, "b", "a/t", "s3a://b/a/t"),
+        (
+            "s3a://b/my table%20x#?",
+            Kind.S3,
+            "b",
+            "my table%20x#?",
+            "s3a://b/my%20table%2520x%23%3F",
+        ),
         ("s3://b", Kind.S3, "b", "", "s3://b"),
+        ("s3n://b/t", Kind.S3, "b", "t", "s3://b/t"),
         ("gs://b/t", Kind.GOOGLE, "b", "t", "gs://b/t"),
         ("azure://c/t", Kind.AZURE, "c", "t", "az://c/t"),
         ("abfss://c@a.dfs.core.windows.net/t", Kind.AZURE, "c", "t", _AZURE),
