@@ -29,7 +29,10 @@ object ChangeByName extends Rule[LogicalPlan] {
     case c: CreateTable if isOurs(c.tableSpec.provider) => named(c, rows = false, replaces = false)
     case c: CreateTableAsSelect if isOurs(c.tableSpec.provider) => named(c, rows = true, replaces = false)
     case r: ReplaceTable if isOurs(r.tableSpec.provider) => named(r, rows = false, replaces = true)
-    case r: ReplaceTableAsSelect if isOurs(r.tableSpec.provider) => named(r, rows = true, replaces = true)
+    case r: ReplaceTableAsSelect if isOurs(r.tableSpec.provider) =>
+      // it would replace all rows, whatever the option says
+      r.writeOptions.keys.find(_.equalsIgnoreCase("replaceWhere")).foreach(_ => Rpc.refuse("REPLACE_WHERE_IN_REPLACE"))
+      named(r, rows = true, replaces = true)
     case a: AlterTableCommand => a.mapChildren {
       case r: ResolvedTable if r.table.isInstanceOf[IndexTable] && !isWrapped(r.catalog) =>
         Compat.replaceArgument(r, r.catalog, new NamedTables(r.catalog))

@@ -18,6 +18,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * and commit name the same version, so that Python can tell what changed in between.
  */
 class RowDelta(table: IndexTable, info: RowLevelOperationInfo) extends RowLevelOperation with SupportsDelta {
+  table.schema.fieldNames.find(name => RowDelta.own.exists(_.equalsIgnoreCase(name)))
+    .foreach(name => Rpc.refuse("COLUMN_RESERVED", "column" -> name, "command" -> info.command().name))
   private val version = Rpc.call("load", table.request()).json.path("version").asLong(-1)
 
   override def description(): String = s"${Names.Format} ${command()}"
@@ -43,6 +45,8 @@ object RowDelta {
   val Update = 2
   val Insert = 3
   private val id = Seq(StructField("__op", IntegerType), StructField("_split", StringType), StructField("_doc", LongType))
+  /** The columns that say which row is meant and what becomes of it; a column of the table would hide them. */
+  val own: Seq[String] = id.map(_.name)
   def schema(row: StructType): StructType = StructType(id ++ row.map(_.copy(nullable = true)))
 }
 

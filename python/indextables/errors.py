@@ -170,6 +170,12 @@ CODES: dict[str, Code] = {
         "choose another name, or overwrite the table with option overwriteSchema=true",
         "42701",
     ),
+    "COLUMN_RESERVED": Code(
+        UnsupportedError,
+        "{command} cannot change a table with a column named `{column}`, which names rows",
+        "write the rows to a new table in which the column has another name",
+        "0A000",
+    ),
     "COLUMN_UNKNOWN": Code(
         InvalidError,
         "no such column: {columns}; the table has {available}",
@@ -711,6 +717,12 @@ CODES: dict[str, Code] = {
         "`{path}` is not a transaction log: it must end in `{folder}`",
         "give the location of the transaction log, not of the table",
         "22023",
+    ),
+    "REPLACE_WHERE_IN_REPLACE": Code(
+        UnsupportedError,
+        "`saveAsTable` in mode overwrite replaces the whole table; it does not take `replaceWhere`",
+        "use `writeTo(name).overwrite(condition)`, or `save(path)` with the option",
+        "0A000",
     ),
     "RESTORE_FILES_MISSING": Code(
         InvalidError,

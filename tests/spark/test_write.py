@@ -256,3 +256,18 @@ def test_the_files_of_a_table_are_read_with_the_keys_of_the_session(
     finally:
         spark.conf.unset(storage.AWS_ACCESS_KEY.full_key)
     assert [key.reveal() for key in seen] == ["mine"]
+
+
+def test_replace_where_of_a_name_keeps_the_other_rows(spark):
+    """`saveAsTable` in mode overwrite replaces tables, so it refuses the option."""
+    spark.sql("DROP TABLE IF EXISTS replaced_by_name")
+    rows = "SELECT id, id % 2 AS p FROM range(4)"
+    spark.sql(f"CREATE TABLE replaced_by_name USING indextables AS {rows}")
+    frame = spark.sql("SELECT 9L AS id, 1L AS p")
+    writer = frame.write.format("indextables").mode("overwrite").option("replaceWhere", "p = 1")
+    with pytest.raises(Exception, match="REPLACE_WHERE_IN_REPLACE"):
+        writer.saveAsTable("replaced_by_name")
+    frame.writeTo("replaced_by_name").overwrite(col("p") == 1)
+    found = spark.table("replaced_by_name").orderBy("id").collect()
+    assert [row.id for row in found] == [0, 2, 9]
+    spark.sql("DROP TABLE replaced_by_name")
