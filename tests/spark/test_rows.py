@@ -74,11 +74,11 @@ def test_older_versions_still_show_deleted_rows(spark, table):
 def test_a_column_that_would_name_rows_is_named(spark, table_path, name):
     frame = spark.sql(f"SELECT id, concat('v', id) AS `{name}` FROM range(3)")
     frame.write.format("indextables").save(table_path)
+    before = open_log(open_store(table_path)).snapshot().version
     for text in (
         f"DELETE FROM indextables.`{table_path}` WHERE hash(id) = hash(1L)",
         f"UPDATE indextables.`{table_path}` SET id = 9 WHERE id = 1",
     ):
         with pytest.raises(Exception, match=f"COLUMN_RESERVED.*`{name}`"):
             spark.sql(text)
-    found = spark.read.format("indextables").load(table_path)
-    assert sorted(tuple(row) for row in found.collect()) == [(0, "v0"), (1, "v1"), (2, "v2")]
+    assert open_log(open_store(table_path)).snapshot().version == before
