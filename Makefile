@@ -47,6 +47,9 @@ ACTIONLINT_VERSION ?= v1.7.12
 # of the Hadoop client that comes with Spark
 HADOOP ?= 3.5.0
 HDFS := $(CACHE)/jars/hadoop-client-minicluster-$(HADOOP).jar
+# Delta's and Iceberg's own connectors, for the oldest Spark
+ICEBERG ?= 1.11.0
+LAKES := $(CACHE)/jars/lakes-$(DELTA)-$(ICEBERG)
 RUST_SOURCES := $(shell find rust/src -name '*.rs') rust/Cargo.toml rust/Cargo.lock
 SCALA_SOURCES := $(shell find jvm -name '*.scala' -o -path '*/services/*' -type f -o -path '*/resources/*' -type f)
 
@@ -78,8 +81,12 @@ test-spark: setup ## Run the short test of everything on another Spark: make tes
 test-oldest: ## Run the short test of everything on the oldest supported Spark
 	$(MAKE) --no-print-directory test-spark ON=$(OLDEST_SPARK)
 
-test-slow: setup ## Run thousands of generated cases
+test-slow: setup test-lakes ## Run thousands of generated cases
 	INDEXTABLES_CASES=explore $(BIN)/python -m pytest -q -m slow
+
+test-lakes: $(LAKES) ## Run Delta's and Iceberg's own connectors, on the oldest supported Spark
+	$(MAKE) --no-print-directory .venv-$(OLDEST_SPARK)/.ready VENV=.venv-$(OLDEST_SPARK) SPARK=$(OLDEST_SPARK)
+	INDEXTABLES_LAKES=$(LAKES) .venv-$(OLDEST_SPARK)/bin/python -m pytest -q tests/lakes
 
 check: setup $(ACTIONLINT) ## Lint, types, layers, formatting, generated files, workflows, documentation
 	$(BIN)/ruff check $(LINTED)
@@ -183,4 +190,14 @@ $(HDFS): | $(VENV)/.ready
 		-retrieve "$(@D)/[artifact]-[revision].[ext]" || echo "no Maven repository: tests against HDFS will be skipped"
 	rm -rf $(@D)/ivy
 
-.PHONY: help setup servers browser demo test test-oldest test-spark test-slow check fix bench bench-delta bench-peers docs screenshots wheel sdist release-check clean
+$(LAKES): | $(VENV)/.ready
+	for module in "io.delta delta-spark_2.13 $(DELTA)" "io.delta delta-storage $(DELTA)" \
+		"org.apache.iceberg iceberg-spark-runtime-4.0_2.13 $(ICEBERG)"; do \
+		java -cp "$$($(BIN)/python -c 'import pyspark; print(pyspark.__path__[0])')/jars/*" org.apache.ivy.Main \
+			-error -cache $@.ivy -notransitive -types jar -confs default -dependency $$module \
+			-retrieve "$@.new/[artifact]-[revision].[ext]"; \
+	done
+	rm -rf $@.ivy
+	mv $@.new $@
+
+.PHONY: help setup servers browser demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers docs screenshots wheel sdist release-check clean

@@ -18,6 +18,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectResolutionRule(_ => ResolveSearch)
       extensions.injectPostHocResolutionRule(_ => CloseViews)
       extensions.injectPostHocResolutionRule(_ => MatchRows)
+      extensions.injectPreCBORule(_ => AnswerByCompanion)
       extensions.injectPreCBORule(_ => MatchLeftRows)
       extensions.injectOptimizerRule { session => IndexJoins.register(session); MakePushable }
       extensions.injectOptimizerRule(_ => OfferDateTrunc)

@@ -138,8 +138,9 @@ object Inputs {
       case _ => None
     }
     plan match {
-      case r: DataSourceV2Relation => own(r.table, r.output)
+      case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => own(r.table, r.output)
       case s: StreamingRelationV2 => own(s.table, s.output)
+      case leaf if leaf.children.isEmpty => Companions.of(leaf).flatMap(own(_, leaf.output))
       case p: Project => below(renamed(p.projectList).getOrElse(column))
       case a: Aggregate => below(renamed(a.aggregateExpressions).getOrElse(column))
       case u: Union =>

@@ -5,6 +5,7 @@ package org.apache.spark.sql.indextables {
   object Names {
     val Format = "indextables"
     val Keys = s"spark.$Format."
+    val CompanionKeys = s"${Keys}companion."
     val Catalog = "spark.sql.catalog." + Format
     /** In front of the names of functions, as an older release of the existing implementation has them. */
     val LegacyPrefix = "tantivy4spark_"

@@ -89,7 +89,7 @@ object Rpc {
     }
   }
   private val repeatable = Set("ping", "load", "require", "push", "offer", "plan", "run", "column_statistics",
-    "partitions", "bucket", "matcher", "echo", "describe_error", "can_evolve", "prepare_write", "begin_write", "abort", "can_delete",
+    "partitions", "bucket", "matcher", "companion", "companion_path", "echo", "describe_error", "can_evolve", "prepare_write", "begin_write", "abort", "can_delete",
     "command_schema", "lost", "stream_start", "stream_latest", "stream_plan")
 
   private def sendBySpark(operation: String, request: ObjectNode, again: Boolean): Reply = {

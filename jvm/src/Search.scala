@@ -106,6 +106,7 @@ object ResolveSearch extends Rule[LogicalPlan] {
   private def column(children: Seq[LogicalPlan], qualifier: Seq[String]): Option[Attribute] = {
     val tables = children.flatMap(_.collect {
       case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => r.outputSet
+      case leaf if leaf.children.isEmpty && Companions.of(leaf).isDefined => leaf.outputSet
     })
     val output = children.flatMap(_.output)
     def fits(a: Attribute) = qualifier.isEmpty ||

@@ -132,6 +132,12 @@ CODES: dict[str, Code] = {
         "ask its owner to remove it, or set TMPDIR to a folder that belongs to you",
         "58030",
     ),
+    "CATALOG_READ_ONLY": Code(
+        UnsupportedError,
+        "{change} is not supported in catalog `{catalog}`, which only reads companions",
+        "change the source table instead",
+        "0A000",
+    ),
     "CHANGES_BY_NAME": Code(
         UnsupportedError,
         "the change feed of a table cannot be read by its name, only by its path",
@@ -281,6 +287,13 @@ CODES: dict[str, Code] = {
         "run BUILD INDEXTABLES COMPANION, or read with companion.readVersion=latest",
         "55000",
     ),
+    "COMPANION_INDEX_ROOT": Code(
+        ConfigError,
+        "the properties of the source table do not say where its companion is: there is `{root}` "
+        "without `{missing}`",
+        "set both with ALTER TABLE ... SET TBLPROPERTIES",
+        "22023",
+    ),
     "COMPANION_LIBRARY": Code(
         ConfigError,
         "the Python package `{library}` is needed to read the source table ({detail}): pip install "
@@ -339,6 +352,14 @@ CODES: dict[str, Code] = {
         "{wanted}",
         "leave the column out, or rewrite the file with the type of the table",
         "0A000",
+    ),
+    "COMPANION_UNNAMED": Code(
+        ConfigError,
+        "table `{name}` does not name a companion",
+        "build one with BUILD INDEXTABLES COMPANION, then set the property "
+        "indextables.companion.location, or indextables.companion.indexroot and "
+        "indextables.companion.tableroot.relativepath, of the table",
+        "42P01",
     ),
     "COMPANION_VERSION": Code(
         InvalidError,

@@ -22,6 +22,15 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 def test_the_blocks_of_a_page_run(page: Path, spark: Any, tmp_path: Path, monkeypatch: Any):
     """Paths under /tmp in a page land in the test's own folder; `spark` is the session at hand."""
     monkeypatch.chdir(tmp_path)
+    before = set(spark.conf.getAll)
+    try:
+        run(page, spark, tmp_path)
+    finally:
+        for key in set(spark.conf.getAll) - before:
+            spark.conf.unset(key)
+
+
+def run(page: Path, spark: Any, tmp_path: Path) -> None:
     names: dict[str, Any] = {"spark": spark}
     for language, text in blocks(page):
         here = text.replace("/tmp/", f"{tmp_path}/")

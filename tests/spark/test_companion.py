@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 from tests.spark.companion_cases import CASES
+
+from indextables import IndexTable
 
 pytestmark = pytest.mark.spark
 
@@ -62,3 +67,76 @@ def test_rows_are_not_changed_through_a_companion(spark, source):
     _, index = source
     with pytest.raises(Exception, match="COMPANION_READ_ONLY"):
         spark.read.parquet(source[0]).write.format("indextables").mode("append").save(index)
+
+
+def test_build_companion_from_python(spark, tmp_path):
+    place, index = str(tmp_path / "src"), str(tmp_path / "ix")
+    spark.range(10).selectExpr("id", "concat('line ', id) AS message").write.parquet(place)
+    clauses = {"indexing_modes": {"message": "text"}, "include_columns": ["message"]}
+    planned = IndexTable.buildCompanion(spark, index, place, "parquet", dry_run=True, **clauses)
+    assert planned.first().status == "dry_run"
+    built = IndexTable.buildCompanion(
+        spark,
+        index,
+        place,
+        "parquet",
+        fastfields_mode="DISABLED",
+        target_input_size="1M",
+        table_roots={"eu": "/lake-eu"},
+        **clauses,
+    )
+    assert built.first().status == "success"
+    assert IndexTable.forPath(spark, index).search("line").count() == 10
+    (root,) = spark.sql(f"DESCRIBE INDEXTABLES TABLE ROOTS AT '{index}'").collect()
+    assert (root.root_name, root.root_path) == ("eu", "/lake-eu")
+    with pytest.raises(Exception, match="COMPANION_CHANGED"):
+        IndexTable.buildCompanion(spark, index, place, "parquet", exclude_columns=["id"])
+    again = IndexTable.buildCompanion(
+        spark, index, place, "parquet", exclude_columns=["id"], invalidate_all=True
+    )
+    assert again.first().splits_invalidated > 0
+
+
+def test_a_table_root_is_where_rows_are_read(spark, source, tmp_path):
+    place, index = source
+    copy = str(tmp_path / "copy")
+    shutil.copytree(place, copy)
+    spark.sql(f"SET INDEXTABLES TABLE ROOT 'eu' = '{copy}' AT '{index}'")
+    expected = spark.read.parquet(copy).where("message LIKE 'word3 %'").count()
+    shutil.rmtree(place)
+    read = spark.read.format("indextables")
+    with pytest.raises(Exception, match="COMPANION_SOURCE"):
+        read.load(index).where("message indexquery 'word3'").collect()
+    designated = read.option("spark.indextables.companion.tableRootDesignator", "eu").load(index)
+    assert designated.where("message indexquery 'word3'").count() == expected
+    wrong = read.option("spark.indextables.companion.tableRootDesignator", "us")
+    with pytest.raises(Exception, match="COMPANION_ROOT"):
+        wrong.load(index)
+
+
+def test_explain_and_metrics_say_how_far_the_index_is(spark, source):
+    place, index = source
+    before = spark.read.parquet(place).where("part = 0").count()
+    shutil.rmtree(f"{place}/part=0")
+    spark.range(5).selectExpr("id", "'word9' AS message", "id AS level").write.parquet(
+        f"{place}/part=3"
+    )
+    frame = spark.read.format("indextables").load(index).where("message indexquery 'word9'")
+    files = len(list(Path(f"{place}/part=3").glob("*.parquet")))
+    executed = frame._jdf.queryExecution().executedPlan()
+    assert f"{files} files pending" in executed.toString()
+    assert frame.count() == 5
+    frame.collect()
+    metrics = metrics_of(frame._jdf.queryExecution().executedPlan())
+    assert metrics["pendingFiles"] == files
+    assert metrics["pendingBytes"] > 0
+    assert metrics["hiddenRows"] <= before
+
+
+def metrics_of(plan) -> dict[str, int]:
+    found, names = plan.metrics(), {}
+    keys = found.keysIterator()
+    while keys.hasNext():
+        key = keys.next()
+        names[key] = found.apply(key).value()
+    return names

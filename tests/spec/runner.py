@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.spec.language import Block, read_blocks, read_table, shown
-from tests.spec.tables import append, create
+from tests.spec.tables import append, arrow_rows, create, write_delta, write_parquet
 
 from indextables.commands.registry import output_of
 from indextables.errors import IndexTablesError, from_text
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
 from indextables.sql.parser import parse
+from indextables.storage import open_store
 
 
 class LocalDoor:
@@ -115,6 +116,22 @@ class Run:
 
     def do_append(self, block):
         append(self.log(block.rest), self.tables[block.rest], block.body)
+
+    def do_source(self, block):
+        spec = read_table(block.rest)
+        self.tables[spec.name] = spec
+
+    def do_file(self, block):
+        name, path = block.rest.split()
+        rows = arrow_rows(self.tables[name], block.body)
+        # what is in the names of folders is not in the file
+        kept = [column for column in rows.column_names if f"{column}=" not in path]
+        store = open_store(self.door.place.path(name), self.door.context.settings({}))
+        write_parquet(store, f"{path}.parquet", rows.select(kept))
+
+    def do_delta(self, block):
+        rows = arrow_rows(self.tables[block.rest], block.body)
+        write_delta(self.door.place.path(block.rest), self.door.context.settings({}), rows)
 
     def do_session(self, block):
         key, value = block.rest.split()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import time
 import uuid
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import write_deltalake
 
 from indextables.config.settings import Settings
 from indextables.engine.store import open_store as open_native
@@ -16,6 +20,7 @@ from indextables.log.partitions import split_path
 from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import Atomic, Field, Struct
 from indextables.plan.fields import plan_fields, remember_fields
+from indextables.storage.connection import plan_connection, reveal
 
 _NAMES = {"bigint": "long", "int": "integer"}
 
@@ -34,6 +39,20 @@ def arrow_rows(spec, lines) -> pa.Table:
     cells = [[None if c.strip() == "\\N" else c.strip() for c in line.split("|")] for line in lines]
     texts = [pa.array([row[i] for row in cells], pa.string()) for i in range(len(schema))]
     return pa.table([t.cast(f.type) for t, f in zip(texts, schema, strict=True)], schema=schema)
+
+
+def write_parquet(store, path, rows: pa.Table) -> None:
+    """A file of a source table."""
+    content = io.BytesIO()
+    pq.write_table(rows, content)
+    store.put(path, content.getvalue())
+
+
+def write_delta(path, settings, rows: pa.Table) -> None:
+    """One more version of a Delta table."""
+    found = plan_connection(path, settings, os.environ)
+    options = {k: str(v) for k, v in {**reveal(found.config), **reveal(found.client)}.items()}
+    write_deltalake(found.address.native, rows, mode="append", storage_options=options)
 
 
 def append(log, spec, lines) -> None:

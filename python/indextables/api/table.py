@@ -212,17 +212,38 @@ class IndexTable:
         source: str,
         source_format: str = "delta",
         *,
+        catalog: str | None = None,
+        catalog_type: str | None = None,
+        warehouse: str | None = None,
         indexing_modes: Mapping[str, str] | None = None,
+        include_columns: Sequence[str] = (),
+        exclude_columns: Sequence[str] = (),
+        fastfields_mode: str | None = None,
+        target_input_size: str | None = None,
         where: str | None = None,
+        invalidate_all: bool = False,
+        table_roots: Mapping[str, str] | None = None,
         dry_run: bool = False,
     ) -> DataFrame:
-        """Index a Delta, Iceberg or Parquet table where it is, or bring its index up to date."""
+        """Index a Delta, Iceberg or Parquet table where it is, or bring its index up to date.
+
+        Arguments are the clauses of BUILD INDEXTABLES COMPANION. The result has one row.
+        """
         command = BuildCompanion(
             source_format=source_format.upper(),
             source=source,
             destination=path,
+            catalog=catalog,
+            catalog_type=catalog_type,
+            warehouse=warehouse,
             indexing_modes=tuple((indexing_modes or {}).items()),
+            include_columns=tuple(include_columns),
+            exclude_columns=tuple(exclude_columns),
+            fastfields_mode=fastfields_mode,
+            target_input_size=None if target_input_size is None else parse_size(target_input_size),
             where=where,
+            invalidate_all=invalidate_all,
+            table_roots=tuple((table_roots or {}).items()),
             dry_run=dry_run,
         )
         return spark.sql(render(command))

@@ -25,6 +25,15 @@ Modes = Annotated[
     list[str] | None,
     typer.Option("--mode", metavar="COLUMN=MODE", help="How a column is indexed, such as text."),
 ]
+Catalog = Annotated[str | None, typer.Option(help="Catalog that knows SOURCE by its name.")]
+CatalogType = Annotated[str | None, typer.Option(help="Kind of the catalog, such as rest.")]
+Warehouse = Annotated[str | None, typer.Option(help="Warehouse of the catalog.")]
+Included = Annotated[
+    list[str] | None, typer.Option("--include", metavar="COLUMN", help="Index this column only.")
+]
+Excluded = Annotated[
+    list[str] | None, typer.Option("--exclude", metavar="COLUMN", help="Leave out this column.")
+]
 
 
 @companion.command()
@@ -32,15 +41,36 @@ def build(
     source: Source,
     table: TablePath,
     source_format: Format = "delta",
+    catalog: Catalog = None,
+    catalog_type: CatalogType = None,
+    warehouse: Warehouse = None,
     mode: Modes = None,
+    include: Included = None,
+    exclude: Excluded = None,
     where: Where = None,
+    invalidate_all: Annotated[
+        bool, typer.Option("--invalidate-all", help="Build the whole index again.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan.")] = False,
     conf: Conf = None,
     as_json: AsJson = False,
 ) -> None:
     """Index the files that are not indexed yet."""
     with failures():
-        command = _command(source, table, source_format, mode, where, dry_run=dry_run)
+        command = BuildCompanion(
+            source_format=source_format.upper(),
+            source=source,
+            destination=table,
+            catalog=catalog,
+            catalog_type=catalog_type,
+            warehouse=warehouse,
+            indexing_modes=tuple(pairs(mode, "--mode").items()),
+            include_columns=tuple(include or ()),
+            exclude_columns=tuple(exclude or ()),
+            where=where,
+            invalidate_all=invalidate_all,
+            dry_run=dry_run,
+        )
         _run(command, conf, as_json=as_json)
 
 
@@ -56,8 +86,20 @@ def follow(
 ) -> None:
     """Index new files continuously, until interrupted."""
     with failures():
-        command = _command(source, table, source_format, mode, None, every=every)
+        command = BuildCompanion(
+            source_format=source_format.upper(),
+            source=source,
+            destination=table,
+            indexing_modes=tuple(pairs(mode, "--mode").items()),
+            poll_interval=Span(every, "SECONDS"),
+        )
         _run(command, conf, as_json=as_json)
+
+
+def _run(command: BuildCompanion, conf: list[str] | None, *, as_json: bool) -> None:
+    with followed("indexing files", settings(conf)) as door:
+        result = execute(command, door)
+    show(result, as_json=as_json)
 
 
 @companion.command()
@@ -70,30 +112,3 @@ def status(table: TablePath, conf: Conf = None, as_json: AsJson = False) -> None
             raise error("COMPANION_REQUIRED", path=opened.path)
         row = {"table_path": opened.path, "status": found.summary, **found.metrics}
         show(pa.Table.from_pylist([row]), as_json=as_json)
-
-
-def _run(command: BuildCompanion, conf: list[str] | None, *, as_json: bool) -> None:
-    with followed("indexing files", settings(conf)) as door:
-        result = execute(command, door)
-    show(result, as_json=as_json)
-
-
-def _command(
-    source: str,
-    table: str,
-    source_format: str,
-    modes: list[str] | None,
-    where: str | None,
-    *,
-    dry_run: bool = False,
-    every: int | None = None,
-) -> BuildCompanion:
-    return BuildCompanion(
-        source_format=source_format.upper(),
-        source=source,
-        destination=table,
-        indexing_modes=tuple(pairs(modes, "--mode").items()),
-        where=where,
-        dry_run=dry_run,
-        poll_interval=None if every is None else Span(every, "SECONDS"),
-    )

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from indextables.commands.companion_sync import Synced, SyncRequest, plan, sync
+from indextables.commands.companion_sync import (
+    DEFAULT_TARGET_BYTES,
+    Synced,
+    SyncRequest,
+    plan,
+    sync,
+)
 from indextables.commands.table_roots import root_properties
 from indextables.errors import ConflictError, TableExistsError, TableNotFoundError, error
 from indextables.log.protocol import COMPANION, is_companion, is_foreign
@@ -20,6 +26,7 @@ from indextables.plan.companion import (
     plan_companion_fields,
 )
 from indextables.plan.fields import remember_fields
+from indextables.plan.sync import FileGroup, plan_groups
 from indextables.read.companion import check_same_source, chosen_files, source_spec
 from indextables.read.table import OpenTable
 from indextables.runtime.steps import Steps
@@ -102,7 +109,9 @@ def _run(request: BuildRequest, context: Context, log: Log) -> Steps[Row]:
     )
     planned = plan_companion_fields(wanted, source.schema, source.partition_columns, settings)
     if found is None and request.dry_run:
-        return _dry_run(request, wanted, source, len(source.files), None)
+        size = request.target_bytes or DEFAULT_TARGET_BYTES
+        groups = plan_groups(source, range(source.files.num_rows), size)
+        return _dry_run(request, wanted, source, groups)
     snapshot = found or _created(log, wanted, source, planned, request)
     opened = OpenTable(log, snapshot, context.settings(snapshot.metadata.configuration))
     same = known is None or (fits(known, snapshot.metadata, source) and _same_index(known, wanted))
@@ -116,9 +125,7 @@ def _run(request: BuildRequest, context: Context, log: Log) -> Steps[Row]:
         fits=same,
     )
     if request.dry_run:
-        return _dry_run(
-            request, wanted, source, plan(opened, todo).files, len(plan(opened, todo).groups)
-        )
+        return _dry_run(request, wanted, source, plan(opened, todo).groups)
     done = yield from sync(opened, todo)
     return _row(log.store.url, wanted, source, done)
 
@@ -235,14 +242,10 @@ def _same_index(known: Companion, wanted: Companion) -> bool:
 
 
 def _dry_run(
-    request: BuildRequest,
-    wanted: Companion,
-    source: SourceSnapshot,
-    files: int,
-    groups: int | None,
+    request: BuildRequest, wanted: Companion, source: SourceSnapshot, groups: Sequence[FileGroup]
 ) -> Row:
-    splits = groups if groups is not None else min(files, 1)
-    message = f"Would create {splits} companion splits from {files} parquet files"
+    files = sum(len(group.files) for group in groups)
+    message = f"Would create {len(groups)} companion splits from {files} parquet files"
     row = _row(request.destination, wanted, source, None)
     return {**row, "status": "dry_run", "message": message}
 

@@ -67,6 +67,41 @@ STORED_COLUMNS = Option(
     _EVERYWHERE,
 )
 
+LOCATIONS = Option(
+    "companion.locations",
+    NAMES,
+    (),
+    "Companions that answer queries of their source tables.",
+    _GROUP,
+)
+ANSWERS = Option(
+    "companion.answers",
+    choice("searches", "all", "none"),
+    "searches",
+    "Which queries of a source table its companion answers: those with a search, also filters, "
+    "aggregations and top-k that the index answers completely, or none.",
+    _GROUP,
+)
+REGION = Option(
+    "companion.region",
+    _TEXT,
+    None,
+    "Region whose `indextables.companion.indexroot.<region>` of a source table is used.",
+    _GROUP,
+)
+CATALOG_TTL_MINUTES = Option(
+    "catalog.cache.ttl.minutes",
+    integer(0),
+    60,
+    "Minutes that IndexTablesCatalog remembers where the companion of a table is.",
+    _GROUP,
+    (Scope.SESSION,),
+)
+# properties of source tables that say where their companion is
+SOURCE_INDEX = "indextables.companion.location"
+SOURCE_INDEX_ROOT = "indextables.companion.indexroot"
+SOURCE_INDEX_PATH = "indextables.companion.tableroot.relativepath"
+
 TABLE_ROOT = Option(
     "companion.tableRootDesignator",
     _TEXT,

@@ -333,6 +333,11 @@ def version_of(
     return chosen_files(definition, found), mark
 
 
+def keep_version(name: SourceName, settings: Settings, source: SourceSnapshot) -> None:
+    """Keep a state of a source for `sourceVersionAsOf`: the source itself may not keep it."""
+    _versions.put((name, _access(settings), "version", source.version), source)
+
+
 def check_same_source(definition: Definition, source: SourceSnapshot, path: str) -> None:
     """Refuse another table in the place of the source."""
     expected = definition.source_id

@@ -55,6 +55,8 @@ _PLACES = {
     "column_statistics": "scan:column_statistics",
     "bucket": "buckets:bucket",
     "matcher": "matcher:matcher",
+    "companion": "companions:companion",
+    "companion_path": "companions:companion_path",
     "prepare_write": "write:prepare",
     "begin_write": "write:begin",
     "commit": "write:commit",

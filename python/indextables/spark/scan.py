@@ -120,6 +120,8 @@ def _described(body: Mapping[str, Any], scan: Scan, *, local: bool) -> dict[str,
     hints = "".join(f", hint: {text}" for text in scan.hints)
     companion = scan.table.companion
     source = "" if companion is None else f", {companion.summary}"
+    if "answers_for" in body:
+        source = f", companion of {body['answers_for']}{source}"
     return {
         "local": local,
         "explain": describe_scan(body, found, local=local) + source + warning + hints,

@@ -23,6 +23,8 @@ def test_build_status_and_follow(tmp_path, monkeypatch):
     (tmp_path / "src").mkdir()
     pq.write_table(rows(1, 2), tmp_path / "src" / "a.parquet")
     how = [source, index, "--format", "parquet"]
+    planned = run("build", *how, "--mode", "message=text", "--dry-run")
+    assert planned["message"] == "Would create 1 companion splits from 1 parquet files"
     assert run("build", *how, "--mode", "message=text")["status"] == "success"
     assert "indexed" in run("status", index)["status"]
     pq.write_table(rows(3), tmp_path / "src" / "b.parquet")
@@ -45,3 +47,16 @@ def test_build_status_and_follow(tmp_path, monkeypatch):
     # after a failure the pause is longer
     assert pauses == [5.0, 10.0, 5.0]
     assert "pendingFiles" not in run("status", index)
+
+
+def test_build_takes_the_clauses_of_the_command(tmp_path):
+    source, index = str(tmp_path / "src"), str(tmp_path / "ix")
+    (tmp_path / "src").mkdir()
+    pq.write_table(rows(1, 2), tmp_path / "src" / "a.parquet")
+    how = [source, index, "--format", "parquet"]
+    run("build", *how, "--include", "message")
+    again = run("build", *how, "--exclude", "message", "--invalidate-all")
+    assert (again["status"], again["splits_invalidated"]) == ("success", 1)
+    done = CliRunner().invoke(app, ["companion", "build", *how, "--catalog", "c"])
+    assert done.exit_code == 1
+    assert "CATALOG is only for DELTA and ICEBERG" in done.stderr

@@ -1,0 +1,231 @@
+"""Source tables answer searches through their companions, as Spark's own rows say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.spark.companion_cases import CASES
+
+LOCATIONS = "spark.indextables.companion.locations"
+ANSWERS = "spark.indextables.companion.answers"
+
+
+def build(spark, place: str, index: str, *clauses: str) -> None:
+    statement = f"BUILD INDEXTABLES COMPANION FOR PARQUET '{place}' "
+    spark.sql(" ".join([statement, *clauses, f"AT LOCATION '{index}'"])).collect()
+
+
+ROWS = (
+    "id",
+    "concat('Word', id % 7, ' line ', id) AS message",
+    "CASE WHEN id % 5 = 0 THEN NULL ELSE id % 3 END AS level",
+    "id % 2 AS part",
+)
+
+
+@pytest.fixture
+def source(spark, tmp_path):
+    """A partitioned folder of Parquet files, its companion, and the session that knows it."""
+    place, index = str(tmp_path / "src"), str(tmp_path / "ix")
+    frame = spark.range(0, 400).selectExpr(*ROWS)
+    frame.repartition(2).write.partitionBy("part").parquet(place)
+    build(spark, place, index, "INDEXING MODES ('message':'text')")
+    spark.conf.set(LOCATIONS, index)
+    yield place, index
+    for key in (LOCATIONS, ANSWERS):
+        spark.conf.unset(key)
+
+
+def append(spark, place: str) -> None:
+    frame = spark.range(1000, 1040).selectExpr(*ROWS)
+    frame.repartition(1).write.mode("append").partitionBy("part").parquet(place)
+
+
+def plan(frame) -> str:
+    return frame._jdf.queryExecution().executedPlan().toString()
+
+
+def found(frame) -> list[tuple]:
+    return sorted((tuple(row) for row in frame.collect()), key=str)
+
+
+def is_answered(frame) -> bool:
+    return "companion of" in plan(frame)
+
+
+SEARCHES = (
+    "SELECT * FROM {t} WHERE {search}",
+    "SELECT message, part FROM {t} WHERE {search} AND id > 100 AND part = 1",
+    "SELECT count(*), sum(id), max(level) FROM {t} WHERE {search}",
+    "SELECT part, count(*) FROM {t} WHERE {search} OR id = 4 GROUP BY part",
+    "SELECT id FROM {t} WHERE {search} ORDER BY id DESC LIMIT 5",
+    "SELECT a.id, b.level FROM {t} a JOIN {t} b ON a.id = b.id + 7 WHERE a.{search}",
+    "SELECT id FROM {t} WHERE {search} UNION ALL SELECT id FROM {t} WHERE id < 3",
+    "SELECT id FROM {t} WHERE id IN (SELECT id + 1 FROM {t} WHERE {search})",
+)
+
+
+@pytest.mark.parametrize("reader", ["v1", "v2"])
+def test_searches_of_a_folder_are_answered_by_its_companion(spark, source, reader):
+    place, _ = source
+    usual = spark.conf.get("spark.sql.sources.useV1SourceList")
+    if reader == "v2":
+        spark.conf.set("spark.sql.sources.useV1SourceList", "")
+    try:
+        for behind in (False, True):
+            if behind:
+                append(spark, place)
+            spark.read.parquet(place).createOrReplaceTempView("src")
+            for text in SEARCHES if (reader, behind) == ("v1", True) else SEARCHES[:3]:
+                answered = spark.sql(text.format(t="src", search="message indexquery 'word3'"))
+                expected = spark.sql(text.format(t="src", search="message LIKE 'Word3 %'"))
+                assert is_answered(answered), plan(answered)
+                assert not is_answered(expected)
+                assert found(answered) == found(expected), text
+    finally:
+        spark.conf.set("spark.sql.sources.useV1SourceList", usual)
+
+
+def test_explain_shows_the_rewrite_and_how_far_the_index_is(spark, source):
+    place, _ = source
+    append(spark, place)
+    statement = f"SELECT id FROM parquet.`{place}` WHERE message indexquery 'word3'"
+    shown = spark.sql(f"EXPLAIN {statement}").first()[0]
+    assert f"companion of parquet.`file:{place}`" in shown
+    assert "2 files pending" in shown
+    assert re.search(r"pushed filters: \[.*message indexquery 'word3'", shown)
+    formatted = spark.sql(f"EXPLAIN FORMATTED {statement}").first()[0]
+    assert f"companion of parquet.`file:{place}`" in formatted
+
+
+def test_a_query_sees_the_files_it_was_resolved_to(spark, source):
+    place, _ = source
+    frame = spark.read.parquet(place)
+    append(spark, place)
+    old = frame.filter("message indexquery 'line'")
+    assert is_answered(old)
+    assert old.count() == frame.count() == 400
+    new = spark.read.parquet(place).filter("message indexquery 'line'")
+    assert is_answered(new)
+    assert new.count() == 440
+
+
+def test_other_rows_than_those_of_the_companion_are_matched(spark, source, tmp_path):
+    place, index = source
+    search = "message indexquery 'word3'"
+    expected = found(spark.read.parquet(place).filter("message LIKE 'Word3 %'"))
+    # files that were replaced since the query was resolved
+    copy, other = str(tmp_path / "copy"), str(tmp_path / "other")
+    spark.read.parquet(place).write.partitionBy("part").parquet(copy)
+    matched = spark.read.parquet(copy).filter(search)
+    assert not is_answered(matched)
+    assert "on rows" in plan(matched)
+    assert found(matched) == expected
+    # a companion of some partitions
+    build(spark, copy, other, "INDEXING MODES ('message':'text')", "WHERE part = 1")
+    spark.conf.set(LOCATIONS, f"{index}, {other}")
+    matched = spark.read.parquet(copy).filter(search)
+    assert not is_answered(matched)
+    assert found(matched) == expected
+    # columns that Spark reads as others
+    schema = "id bigint, message string, level string, part int"
+    assert not is_answered(spark.read.schema(schema).parquet(place).filter(search))
+    # one partition alone, and a name of the file
+    assert not is_answered(spark.read.parquet(f"{place}/part=1").filter(search))
+    named = spark.read.parquet(place).filter(search).selectExpr("id", "input_file_name() AS f")
+    assert not is_answered(named)
+    assert all(row.f.startswith("file:") for row in named.collect())
+
+
+def test_cached_rows_and_searches_elsewhere_are_matched_by_the_rules_of_the_companion(
+    spark, source
+):
+    place, index = source
+    build(spark, place, f"{index}2")
+    # the companion indexes whole values: a word of them is not found
+    spark.conf.set(LOCATIONS, f"{index}2")
+    spark.read.parquet(place).createOrReplaceTempView("src")
+    text = "SELECT count(*) AS n FROM src WHERE message indexquery '{}'"
+    whole, word = text.format('"Word3 line 3"'), text.format("word3")
+    assert [spark.sql(each).first().n for each in (whole, word)] == [1, 0]
+    spark.table("src").cache()
+    try:
+        assert not is_answered(spark.sql(whole))
+        assert [spark.sql(each).first().n for each in (whole, word)] == [1, 0]
+    finally:
+        spark.catalog.clearCache()
+    hit = "message fieldmatch '\"Word3 line 3\"' AS hit"
+    counted = spark.sql(f"SELECT {hit}, id FROM src")
+    assert [row.id for row in counted.collect() if row.hit] == [3]
+
+
+def test_properties_of_a_catalog_table_name_its_companion(spark, source):
+    place, index = source
+    spark.conf.unset(LOCATIONS)
+    spark.sql(f"CREATE TABLE named_source USING parquet LOCATION '{place}'")
+    spark.sql("MSCK REPAIR TABLE named_source")
+    try:
+        query = "SELECT id, part FROM named_source WHERE message indexquery 'word3'"
+        expected = found(
+            spark.sql("SELECT id, part FROM named_source WHERE message LIKE 'Word3 %'")
+        )
+        assert expected
+        assert not is_answered(spark.sql(query))
+        assert found(spark.sql(query)) == expected
+        for properties in (
+            f"'indextables.companion.location' = '{index}'",
+            (
+                f"'indextables.companion.indexroot' = '{index.rpartition('/')[0]}', "
+                "'indextables.companion.tableroot.relativepath' = 'ix'"
+            ),
+        ):
+            spark.sql(f"ALTER TABLE named_source SET TBLPROPERTIES ({properties})")
+            assert is_answered(spark.sql(query))
+            assert found(spark.sql(query)) == expected
+            spark.sql(
+                "ALTER TABLE named_source UNSET TBLPROPERTIES ('indextables.companion.location')"
+            )
+    finally:
+        spark.sql("DROP TABLE named_source")
+
+
+def test_other_queries_are_answered_where_the_session_wants_it(spark, source):
+    place, _ = source
+    spark.read.parquet(place).createOrReplaceTempView("src")
+    expected = {text: found(spark.sql(text.format(t="src"))) for text in CASES}
+    assert not any(is_answered(spark.sql(text.format(t="src"))) for text in CASES)
+    spark.conf.set(ANSWERS, "all")
+    answered = [text for text in CASES if is_answered(spark.sql(text.format(t="src")))]
+    for text in CASES:
+        assert found(spark.sql(text.format(t="src"))) == expected[text], text
+    assert "SELECT * FROM {t}" not in answered
+    assert {
+        "SELECT id FROM {t} WHERE part = 1 AND level IS NULL",
+        "SELECT level, part, count(*), sum(id) FROM {t} GROUP BY level, part",
+        "SELECT id, message FROM {t} ORDER BY id DESC LIMIT 7",
+    } <= set(answered)
+    spark.conf.set(ANSWERS, "none")
+    search = spark.sql("SELECT id FROM src WHERE message indexquery 'word3'")
+    assert not is_answered(search)
+
+
+def test_a_companion_that_is_not_there_is_an_error(spark, source, tmp_path):
+    place, _ = source
+    spark.conf.set(LOCATIONS, str(tmp_path / "nothing"))
+    with pytest.raises(Exception, match="TABLE_NOT_FOUND"):
+        spark.read.parquet(place).filter("message indexquery 'word3'").collect()
+
+
+def test_a_companion_too_far_behind_says_so(spark, source):
+    place, _ = source
+    append(spark, place)
+    spark.conf.set("spark.indextables.companion.maxPendingSize", "1")
+    try:
+        search = spark.read.parquet(place).filter("message indexquery 'word3'")
+        with pytest.raises(Exception, match="COMPANION_BEHIND"):
+            search.collect()
+        spark.conf.set(ANSWERS, "all")
+        assert spark.read.parquet(place).filter("id = 3").count() == 1
+    finally:
+        spark.conf.unset("spark.indextables.companion.maxPendingSize")
