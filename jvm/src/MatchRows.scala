@@ -167,6 +167,7 @@ object RowMatch {
     request.put("operator", search.operator).put("table", source.isDefined)
     if (!search.all) request.put("field", named)
     if (search.right.foldable) Option(search.right.eval()).foreach(q => request.put("query", q.toString))
+    request.put(ReadCalls.Now, ReadCalls.now())
     val command = Rpc.call("matcher", request).parts(0)
     val function = Interpreters.tasks.asInstanceOf[SimplePythonFunction].copy(command = command.toImmutableArraySeq)
     val call = PythonUDF(s"${search.operator} on rows", function, BooleanType, all.map(_._2) :+ search.right,

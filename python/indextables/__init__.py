@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from indextables.api.changes import delete, update
     from indextables.api.local import open, write  # noqa: A004
     from indextables.api.table import IndexTable
+    from indextables.plan.search import Snippet
     from indextables.spark.session import configure, spark_conf
 
 __all__ = [
     "IndexTable",
+    "Snippet",
     "__version__",
     "configure",
     "delete",
@@ -26,6 +28,7 @@ __all__ = [
 # public names and their modules; imported on first use, so that `import indextables` stays light
 _LAZY = {
     "IndexTable": "indextables.api.table",
+    "Snippet": "indextables.plan.search",
     "__version__": "indextables._native",
     "configure": "indextables.spark.session",
     "delete": "indextables.api.changes",

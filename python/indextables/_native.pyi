@@ -17,6 +17,7 @@ __all__ = [
     "SplitWriter",
     "Store",
     "__version__",
+    "analyze",
     "cache_stats",
     "cache_sync",
     "check_path",
@@ -164,6 +165,12 @@ class Query:
         Words without a field are looked up in `default_fields`, or in all fields that the mode
         (any, text, exact) admits. Raises QuerySyntaxError with the position of what is wrong.
         """
+    @staticmethod
+    def plain(text: str) -> str:
+        """The query of what a person types: words, quoted phrases and `-word`."""
+    @staticmethod
+    def at_time(text: str, now: int) -> str:
+        """A query text with times relative to now replaced; `now` is microseconds since 1970."""
     def match_rows(self, batch: Any, fields: Sequence[Mapping[str, Any]]) -> ArrowBatch:
         """Which rows of a batch the query finds, without an index: one column of truth values.
 
@@ -173,11 +180,17 @@ class Query:
     def tree(self) -> dict[str, Any]:
         """The query as plain values."""
     @property
+    def has_trigrams(self) -> bool:
+        """Whether an index of trigrams narrows it: three characters of its pattern are known."""
+    @property
     def is_lookup(self) -> bool:
         """Whether the index holds the number of its rows, so that none is looked at."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[type[Query], tuple[dict[str, Any]]]: ...
+
+def analyze(tokenizer: str, text: str) -> list[tuple[str, int, int, int]]:
+    """The tokens of a text: text, position, first byte, byte after the last."""
 
 # --- source.rs
 
@@ -252,11 +265,15 @@ class Split:
         """Matching rows in exactly this schema.
 
         `order` is "score", or sort keys of `field`, `ascending` and `nulls_first`; `snippet` names
-        the `field` that snippets are cut from; `statistics` are those that scores are computed
+        the `fields` that snippets are cut from; `statistics` are those that scores are computed
         from, by default those of the split.
         """
     def statistics(self, queries: Sequence[Query]) -> dict[str, Any]:
-        """The statistics of live rows that scores need, for the words of these queries."""
+        """What scores need to know of the live rows, for the words of these queries."""
+    def complete(self, field: str, text: str, limit: int) -> list[tuple[str, int]]:
+        """Words that begin like the last word of a text, with the number of their rows."""
+    def similar(self, field: str, text: str, distance: int, limit: int) -> list[tuple[str, int]]:
+        """Words at most so many edits away from the last word of a text."""
     def explain(
         self, query: Query, row: int, statistics: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:

@@ -704,9 +704,15 @@ CODES: dict[str, Code] = {
     ),
     "QUERY_SYNTAX": Code(
         QuerySyntaxError,
-        "`{query}` at position {position}: {detail}",
+        "`{query}` at position {position}: {detail}{pointer}",
         "correct the search text",
         "42601",
+    ),
+    "SEARCH_MODE": Code(
+        InvalidError,
+        "`{mode}` is not a mode of search; allowed: {allowed}",
+        "use `query` for the query language, `simple` for what a person types",
+        "22023",
     ),
     "QUERY_UNKNOWN_FIELD": Code(
         InvalidError,

@@ -54,6 +54,17 @@ pub enum EngineError {
     Refused { path: String, detail: String },
 }
 
+/// Longer queries are not shown a second time.
+const LONGEST_POINTED: usize = 120;
+
+/// The query once more with a mark below the character that is meant, where both fit a line.
+fn pointer(query: &str, position: usize) -> String {
+    if query.chars().count() > LONGEST_POINTED || query.contains(char::is_control) {
+        return String::new();
+    }
+    format!("\n  {query}\n  {}^", " ".repeat(position))
+}
+
 impl EngineError {
     pub fn internal(detail: impl std::fmt::Display) -> Self {
         Self::Internal { detail: detail.to_string() }
@@ -136,7 +147,8 @@ impl EngineError {
             Self::Internal { detail } | Self::BadQuery { detail } => json!({"detail": detail}),
             Self::Interrupted => json!({}),
             Self::QuerySyntax { query, position, detail } => {
-                json!({"query": query, "position": position, "detail": detail})
+                let pointer = pointer(query, *position);
+                json!({"query": query, "position": position, "detail": detail, "pointer": pointer})
             }
             Self::UnknownField { field, available } => {
                 json!({"field": field, "available": available})

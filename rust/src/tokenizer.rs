@@ -4,10 +4,13 @@
 //! `<base>` or `<base>_limit_<n>`, where tokens longer than `n` bytes (255 if not said) are dropped and
 //! `<base>` is one of `raw` (alias `keyword`), `raw_lowercase` (alias `lowercase`), `default`, `simple`,
 //! `whitespace`, `chinese_compatible`, `<language>_stem`, `ngram(<min>,<max>[,prefix])`,
-//! `source_code_default`, `source_code_with_hex`.
+//! `source_code_default`, `source_code_with_hex`, `identifiers`. Filters may follow the base ([`filters`]).
 
 mod cjk;
+mod filters;
+mod identifiers;
 mod source_code;
+mod trigrams;
 mod words;
 
 use tantivy::schema::{FieldType, Schema};
@@ -16,15 +19,22 @@ use tantivy::tokenizer::{
     Stemmer, TextAnalyzer, TextAnalyzerBuilder, TokenizerManager, WhitespaceTokenizer,
 };
 
+pub use filters::stops;
+pub use identifiers::is_whole;
+pub use trigrams::trigrams;
+
 use crate::error::{EngineError, Result};
+use filters::Filters;
 
 pub const DEFAULT_TOKEN_LENGTH: usize = 255;
 /// Tantivy drops longer terms whatever the tokenizer says.
 pub const MAX_TOKEN_LENGTH: usize = 65_530;
+/// The tokenizer of the field that finds parts of values.
+pub const TRIGRAMS: &str = "trigrams";
 const LIMIT: &str = "_limit_";
 const ALLOWED: &str = "raw, keyword, raw_lowercase, lowercase, default, simple, whitespace, \
     chinese_compatible, <language>_stem (as en_stem), ngram(min,max), ngram(min,max,prefix), \
-    source_code_default, source_code_with_hex";
+    source_code_default, source_code_with_hex, identifiers";
 
 /// The name kept in a schema for a tokenizer with this limit of token bytes.
 pub fn full_name(base: &str, token_length: usize) -> String {
@@ -80,42 +90,65 @@ fn build(name: &str) -> Option<TextAnalyzer> {
         Some((base, digits)) => (base, digits.parse().ok()?),
         None => (name, DEFAULT_TOKEN_LENGTH),
     };
+    let (base, filters) = Filters::of(base)?;
+    if filters.is_empty()
+        && let Some(analyzer) = direct(base, limit)
+    {
+        return Some(analyzer);
+    }
+    let stemmer = base.strip_suffix("_stem").map(|code| language(code).map(Stemmer::new));
+    let tokens = filters.add(divide(if stemmer.is_some() { "default" } else { base }, limit)?);
+    Some(match stemmer {
+        Some(stemmer) => tokens.filter_dynamic(stemmer?).build(),
+        None => tokens.build(),
+    })
+}
+
+/// The commonest ones without the cost of calls that are chosen at run time.
+fn direct(base: &str, limit: usize) -> Option<TextAnalyzer> {
+    Some(match base {
+        "raw" | "keyword" => TextAnalyzer::from(RawTokenizer::default()),
+        "default" | "simple" => TextAnalyzer::from(words::WordTokenizer::new(limit)),
+        _ => {
+            let stemmer = Stemmer::new(language(base.strip_suffix("_stem")?)?);
+            TextAnalyzer::builder(words::WordTokenizer::new(limit)).filter(stemmer).build()
+        }
+    })
+}
+
+/// How a text is divided, before any filter of its name.
+fn divide(base: &str, limit: usize) -> Option<TextAnalyzerBuilder> {
     // the filter keeps what is shorter than its argument
     let short = RemoveLongFilter::limit(limit + 1);
-    let analyzer = match base {
-        "raw" | "keyword" => return Some(TextAnalyzer::from(RawTokenizer::default())),
+    Some(match base {
+        "raw" | "keyword" => TextAnalyzer::builder(RawTokenizer::default()).dynamic(),
         "raw_lowercase" | "lowercase" => {
             lower(TextAnalyzer::builder(RawTokenizer::default()), short)
         }
-        "default" | "simple" => TextAnalyzer::from(words::WordTokenizer::new(limit)),
-        "whitespace" => TextAnalyzer::builder(WhitespaceTokenizer::default()).filter(short).build(),
+        "default" | "simple" => TextAnalyzer::builder(words::WordTokenizer::new(limit)).dynamic(),
+        "whitespace" => {
+            TextAnalyzer::builder(WhitespaceTokenizer::default()).filter(short).dynamic()
+        }
         "chinese_compatible" => lower(TextAnalyzer::builder(cjk::CjkTokenizer::default()), short),
         "source_code_default" => code(source_code::SourceCodeTokenizer::new(false), short),
         "source_code_with_hex" => code(source_code::SourceCodeTokenizer::new(true), short),
-        _ if base.starts_with("ngram(") => lower(TextAnalyzer::builder(ngram(base)?), short),
-        _ => {
-            let language = language(base.strip_suffix("_stem")?)?;
-            TextAnalyzer::builder(words::WordTokenizer::new(limit))
-                .filter(Stemmer::new(language))
-                .build()
+        TRIGRAMS => TextAnalyzer::builder(trigrams::TrigramTokenizer::default()).dynamic(),
+        "identifiers" => {
+            lower(TextAnalyzer::builder(identifiers::IdentifierTokenizer::default()), short)
         }
-    };
-    Some(analyzer)
+        _ => lower(TextAnalyzer::builder(ngram(base)?), short),
+    })
 }
 
 fn lower<T: tantivy::tokenizer::Tokenizer>(
     tokens: TextAnalyzerBuilder<T>,
     short: RemoveLongFilter,
-) -> TextAnalyzer {
-    tokens.filter(short).filter(LowerCaser).build()
+) -> TextAnalyzerBuilder {
+    tokens.filter(short).filter(LowerCaser).dynamic()
 }
 
-fn code(tokens: source_code::SourceCodeTokenizer, short: RemoveLongFilter) -> TextAnalyzer {
-    TextAnalyzer::builder(tokens)
-        .filter(short)
-        .filter(LowerCaser)
-        .filter(AsciiFoldingFilter)
-        .build()
+fn code(tokens: source_code::SourceCodeTokenizer, short: RemoveLongFilter) -> TextAnalyzerBuilder {
+    lower(TextAnalyzer::builder(tokens), short).filter_dynamic(AsciiFoldingFilter)
 }
 
 fn ngram(base: &str) -> Option<NgramTokenizer> {

@@ -65,6 +65,15 @@ def sidecar_2(spark: SparkSession, path: str) -> DataFrame:
     return frame.union(frame.selectExpr("id + 1000 AS id", "* EXCEPT (id)"))
 
 
+def trigrams(spark: SparkSession, path: str) -> DataFrame:
+    """Fields of trigrams beside a text and a string column; words by a filtered analyzer."""
+    options = {"indexing.typemap.message": "text+ngram", "indexing.typemap.name": "string+ngram"}
+    options |= {"indexing.tokenizer.message": "identifiers", "indexing.stopwords.message": "en"}
+    frame = spark.sql(ALL_TYPES)
+    _save(frame, path, **options)
+    return frame
+
+
 def partitioned(spark: SparkSession, path: str) -> DataFrame:
     """Partition values of several types, odd characters, null."""
     frame = spark.sql("""SELECT id, CONCAT('request ', id) AS message,
@@ -124,7 +133,8 @@ def json_checkpoint(spark: SparkSession, path: str) -> DataFrame:
 
 
 TABLES: tuple[Callable[[SparkSession, str], DataFrame], ...] = (
-    types_compatible, types_lean, sidecar_2, partitioned, changed, changed_64, keyed, many_versions,
+    types_compatible, types_lean, sidecar_2, trigrams, partitioned, changed, changed_64, keyed,
+    many_versions,
     json_checkpoint,
 )  # fmt: skip
 

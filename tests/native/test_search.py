@@ -102,7 +102,7 @@ def test_snippets_mark_the_words_that_match(tmp_path):
     rows = pa.table({"message": [long, "reset", None, "nothing here"]})
     split = open_rows(tmp_path, rows)
     schema = pa.schema([("_snippet", pa.string())])
-    snippet = {"field": "message", "max_chars": 60, "pre": "[", "post": "]"}
+    snippet = {"fields": ["message"], "max_chars": 60, "pre": "[", "post": "]"}
     search = {"type": "search", "query": '"connection was reset" OR peer', "fields": ["message"]}
     found = split.table(search, schema, snippet=snippet)["_snippet"].to_pylist()
     assert "[Connection] [was] [reset] by [peer]" in found[0]
@@ -122,7 +122,7 @@ def test_a_column_is_there_beside_its_snippets(tmp_path, names):
     rows = pa.table({"message": ["the connection was reset", None, "fine"]})
     split = open_rows(tmp_path, rows)
     schema = pa.schema([(name, pa.string()) for name in names])
-    found = split.table(None, schema, snippet={"field": "message"})
+    found = split.table(None, schema, snippet={"fields": ["message"]})
     assert found["message"].to_pylist() == rows["message"].to_pylist()
     assert found["_snippet"].null_count == 1
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Mapping, Sequence
 
 from indextables.config.settings import resolve
+from indextables.engine.query import at_time, parse_query, plain_query
 from indextables.errors import error
 from indextables.expr.predicate import ALL_FIELDS, Predicate, Search
 from indextables.expr.where import parse_where
 from indextables.log import open_log
 from indextables.log.history import parse_timestamp
 from indextables.read.companion import open_for_reading
+from indextables.read.request import ScanRequest
 from indextables.read.scan import Scan, plan_scan
 from indextables.read.table import OpenTable
 from indextables.storage import find_location, open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-from indextables.read.request import ScanRequest
 
 
 def open_table(
@@ -37,11 +35,35 @@ def open_table(
     return open_for_reading(log, snapshot, settings, past=past)
 
 
+MODES = ("query", "simple")
+
+
+def search_text(
+    query: str, mode: str = "query", fields: Mapping[str, float] | Sequence[str] = ()
+) -> str:
+    """The query of a text in one of `MODES`, in these fields with their weights."""
+    if mode not in MODES:
+        raise error("SEARCH_MODE", mode=mode, allowed=", ".join(MODES))
+    text = plain_query(query) if mode == "simple" else query
+    if not fields:
+        return text
+    weights = fields if isinstance(fields, Mapping) else dict.fromkeys(fields, 1.0)
+    known = [{"name": name, "role": "text"} for name in weights]
+    parse_query(text, known, list(weights))  # alone it must be a query, too
+    listed = ", ".join(f"{_escaped(name)}^{weight:f}" for name, weight in weights.items())
+    return f"{{{listed}}}:({text})"
+
+
+def _escaped(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "_." else f"\\{c}" for c in name)
+
+
 def predicates_of(
     table: OpenTable, where: str | None, query: str | None = None
 ) -> tuple[Predicate, ...]:
     """A search of all columns and a condition in SQL, either of which may be left out."""
-    searches = () if query is None else (Search("any", ALL_FIELDS, query),)
+    now = time.time_ns() // 1000
+    searches = () if query is None else (Search("any", ALL_FIELDS, at_time(query, now)),)
     return (*searches, *((parse_where(where, table.snapshot.schema),) if where else ()))
 
 

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pyarrow as pa
 
-from indextables.api.ask import open_table, plan_exactly, predicates_of
+from indextables.api.ask import open_table, plan_exactly, predicates_of, search_text
 from indextables.api.notebook import Explanation, History, explain, show_searches
 from indextables.api.page import Page
 from indextables.commands.after_write import maintain_after_write
 from indextables.config.option import PREFIX
 from indextables.config.settings import resolve
+from indextables.engine.query import Token, analyze
 from indextables.errors import error
 from indextables.expr.aggregation import Aggregation, Function, SortKey
 from indextables.expr.predicate import Column, Expr
 from indextables.expr.where import parse_where
 from indextables.log import open_log
 from indextables.plan.columns import ColumnInfo
+from indextables.plan.search import Snippet
 from indextables.plan.topk import engine_key
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
 from indextables.read.changes import changes_between, plan_changes, read_changes
@@ -33,6 +35,7 @@ from indextables.read.request import ScanRequest
 from indextables.read.rows import put_in_order
 from indextables.read.scan import count_scan, run_scan
 from indextables.read.spec import PSEUDO, SCORE, SNIPPET
+from indextables.read.suggest import suggest_words
 from indextables.read.table import OpenTable
 from indextables.save.table import run_write_table
 from indextables.show.notebook import facts_line, table_card
@@ -122,19 +125,27 @@ class Table:
         *,
         order_by: Sequence[str] = (),
         score: bool = False,
-        snippet: bool = False,
+        snippet: bool | Snippet = False,
+        mode: str = "query",
+        fields: Mapping[str, float] | Sequence[str] = (),
     ) -> pa.Table:
         """Return the best matches for a query, best first, with all or some columns.
 
-        The query searches all text columns unless it names columns itself (`message:timeout`).
+        The query searches all text columns unless it names columns itself (`message:timeout`);
+        `fields` are others to search, with weights if they are a mapping (`{"title": 3, "body":
+        1}`). With `mode="simple"` it is what a person types: words, quoted phrases, `-word`.
         `where` adds a predicate, such as `level = 'ERROR'`. With `score`, the column `_score` has
-        the score of each row; with `snippet`, the column `_snippet` shows the matching part. Rows
+        the score of each row; with `snippet`, the column `_snippet` shows the matching part, as a
+        `Snippet` says. Rows
         of equal scores come by split path and row number; `order_by` states another order, such
         as `["_score DESC", "id"]`.
         """
         more = [name for name, asked in ((SCORE, score), (SNIPPET, snippet)) if asked]
         names = [*(columns or self.schema.names), *more]
-        return run_scan(plan_exactly(self._table, self._best(query, names, where, limit, order_by)))
+        text = search_text(query, mode, fields)
+        request = self._best(text, names, where, limit, order_by)
+        shown = snippet if isinstance(snippet, Snippet) else None
+        return run_scan(plan_exactly(self._table, replace(request, snippet=shown)))
 
     def explain_score(
         self, query: str, where: str | None = None, limit: int = 10
@@ -164,6 +175,25 @@ class Table:
             limit=limit,
             here=True,
         )
+
+    def analyze(self, text: str, column: str) -> list[Token]:
+        """Return the tokens that the index keeps of a text in a column, with their positions."""
+        info = self._table.columns.get(column)
+        if info is None:
+            names = ", ".join(self.schema.names)
+            raise error("COLUMN_UNKNOWN", columns=column, available=names)
+        return analyze(info.analyzer, text)
+
+    def suggest(
+        self, text: str, column: str, limit: int = 10, *, similar: bool = False
+    ) -> pa.Table:
+        """Return words of a column that complete the last word of a text, the commonest first.
+
+        With `similar`, words that it may be a misspelling of, the nearest first. `rows` is in how
+        many rows each is; rows that are deleted count until their splits are merged.
+        """
+        found = suggest_words(self._table, column, text, limit, similar=similar)
+        return pa.table({"word": [w for w, _ in found], "rows": [n for _, n in found]})
 
     def scan(
         self,
@@ -209,7 +239,7 @@ class Table:
         planned = plan_exactly(self._table, request)
         trees = {json.dumps(each, ensure_ascii=False) for each in planned.plan.queries}
         order = "none" if not order_by else "found by the index" if planned.plan.order else "sorted"
-        return explain(planned.metrics, "; ".join(sorted(trees)), order)
+        return explain(planned.metrics, "; ".join(sorted(trees)), order, planned.scanned)
 
     def count(self, where: str | None = None, query: str | None = None) -> int:
         """Count all rows, or those that match a predicate and a query.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +36,10 @@ class Explanation:
         return grid(("scan", ""), list(self.facts.items()))
 
 
-def explain(metrics: Mapping[str, int], query: str, order: str) -> Explanation:
-    """Describe a plan in words."""
+def explain(
+    metrics: Mapping[str, int], query: str, order: str, scanned: Sequence[str]
+) -> Explanation:
+    """Put what a plan says into words; every value of `scanned` columns is read."""
     pruned = metrics["splitsPrunedByPartition"] + metrics["splitsPrunedByStatistics"]
     return Explanation(
         {
@@ -46,6 +48,7 @@ def explain(metrics: Mapping[str, int], query: str, order: str) -> Explanation:
             "rows": f"{number(metrics['rowsScanned'])} in these splits",
             "bytes": f"{size(metrics['bytesScanned'])} in these splits",
             "index": query,
+            "scanned": ", ".join(scanned) or "none",
             "order": order,
         }
     )

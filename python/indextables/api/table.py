@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from indextables.api.ask import search_text
+from indextables.api.local import Table
 from indextables.api.local import open as open_local
 from indextables.api.page import Page, is_setting
 from indextables.commands.build_companion import BuildCompanion
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from indextables.engine.query import Token
     from indextables.spark.merge_builder import Expression, Values
 
 FORMAT = "indextables"
@@ -149,10 +152,20 @@ class IndexTable:
         return reader.load(self.path)
 
     def search(
-        self, query: str, columns: Sequence[str] | None = None, limit: int = 10
+        self,
+        query: str,
+        columns: Sequence[str] | None = None,
+        limit: int = 10,
+        *,
+        mode: str = "query",
+        fields: Mapping[str, float] | Sequence[str] = (),
     ) -> DataFrame:
-        """Return the best matches for a query, best first, with `_score` and `_snippet`."""
-        found = self.toDF().where(indexqueryall(query))
+        """Return the best matches for a query, best first, with `_score` and `_snippet`.
+
+        With `mode="simple"` the query is what a person types: words, quoted phrases, `-word`.
+        `fields` are the columns to search, with weights if they are a mapping.
+        """
+        found = self.toDF().where(indexqueryall(search_text(query, mode, fields)))
         shown = list(columns or found.columns)
         ranked = found.select(*shown, "_score", "_snippet")
         best = ranked.orderBy("_score", ascending=False).limit(limit)
@@ -169,8 +182,23 @@ class IndexTable:
 
         The driver reads the rows itself; see `indextables.api.local.Table.explain_score`.
         """
+        return self._local().explain_score(query, where, limit)
+
+    def analyze(self, text: str, column: str) -> list[Token]:
+        """Return the tokens that the index keeps of a text in a column, with their positions."""
+        return self._local().analyze(text, column)
+
+    def suggest(self, text: str, column: str, limit: int = 10, *, similar: bool = False) -> Any:
+        """Return words of a column that complete the last word of a text, as an Arrow table.
+
+        With `similar`, words that it may be a misspelling of. The driver reads the dictionaries
+        itself; see `indextables.api.local.Table.suggest`.
+        """
+        return self._local().suggest(text, column, limit, similar=similar)
+
+    def _local(self) -> Table:
         options = {k: v for k, v in self._spark.conf.getAll.items() if k.startswith(PREFIX)}
-        return open_local(self.path, options=options).explain_score(query, where, limit)
+        return open_local(self.path, options=options)
 
     def delete(self, condition: Expression | None = None) -> None:
         """Delete the rows that match a condition, which may include searches, or all rows.

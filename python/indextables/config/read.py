@@ -6,9 +6,11 @@ from typing import Any
 
 from indextables.config.option import (
     BOOLEAN,
+    NAMES,
     SIZE,
     TEXT,
     Option,
+    Parser,
     Scope,
     automatic,
     choice,
@@ -17,6 +19,13 @@ from indextables.config.option import (
 )
 
 _GROUP = "Reading"
+
+
+def _tags(text: str) -> tuple[str, str]:
+    before, after = text.split(",")
+    return before, after
+
+
 _ALL = (Scope.OPTION, Scope.SESSION, Scope.TABLE)
 _OPTION = (Scope.OPTION,)
 
@@ -121,6 +130,35 @@ MAX_UNQUALIFIED_FIELDS = Option(
     integer(0),
     10,
     "Maximum number of searchable columns for a search that names no column; 0 allows any number.",
+    _GROUP,
+)
+SNIPPET_COLUMNS = Option(
+    "read.snippet.columns",
+    NAMES,
+    (),
+    "Columns that `_snippet` is cut from. Defaults to the searched column, else the first text "
+    "column.",
+    _GROUP,
+)
+SNIPPET_FRAGMENTS = Option(
+    "read.snippet.fragments",
+    integer(1, 20),
+    1,
+    "Maximum number of parts of each column that `_snippet` shows, joined by ` … `.",
+    _GROUP,
+)
+SNIPPET_SIZE = Option(
+    "read.snippet.size",
+    integer(1, 10_000),
+    150,
+    "Maximum characters of one part of `_snippet`.",
+    _GROUP,
+)
+SNIPPET_TAGS = Option(
+    "read.snippet.tags",
+    Parser(_tags, "two texts separated by a comma, such as `<em>,</em>`"),
+    ("<b>", "</b>"),
+    "What stands before and after each matching word of `_snippet`.",
     _GROUP,
 )
 BATCH_ENABLED = Option(

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from indextables._native import Query
+from indextables._native import analyze as _analyze
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["EVERY_ROW", "Query", "match_rows", "parse_query"]
+__all__ = [
+    "EVERY_ROW",
+    "Query",
+    "Token",
+    "analyze",
+    "at_time",
+    "match_rows",
+    "parse_query",
+    "plain_query",
+]
 
 EVERY_ROW = Query({"type": "all"})
 
@@ -29,6 +40,37 @@ def parse_query(
     `default_fields`, or in all fields the mode (any, text, exact) admits.
     """
     return Query.parse(text, fields, list(default_fields), mode)
+
+
+def plain_query(text: str) -> str:
+    """The query of what a person types into a search box; every text has one.
+
+    All words and quoted phrases must match, and what follows a minus must not.
+    """
+    return Query.plain(text)
+
+
+def at_time(text: str, now: int) -> str:
+    """A query with `now-1h` and the like as ends of ranges replaced by times.
+
+    `now` is in microseconds since 1970.
+    """
+    return Query.at_time(text, now) if "now" in text else text
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token of a text: its position among the tokens, and where it lies in the text."""
+
+    text: str
+    position: int
+    start: int
+    end: int
+
+
+def analyze(tokenizer: str, text: str) -> list[Token]:
+    """The tokens that a tokenizer makes of a text; places are in bytes of UTF-8."""
+    return [Token(*found) for found in _analyze(tokenizer, text)]
 
 
 def match_rows(

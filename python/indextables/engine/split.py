@@ -98,6 +98,14 @@ class Split:
         """
         return self._native.statistics(list(queries))
 
+    def complete(self, field: str, text: str, limit: int) -> list[tuple[str, int]]:
+        """Words that begin like the last word of a text, with the number of their rows."""
+        return self._native.complete(field, text, limit)
+
+    def similar(self, field: str, text: str, distance: int, limit: int) -> list[tuple[str, int]]:
+        """Words at most so many edits away from the last word of a text."""
+        return self._native.similar(field, text, distance, limit)
+
     def explain(
         self, query: Query, row: int, statistics: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:

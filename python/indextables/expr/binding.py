@@ -33,6 +33,7 @@ from indextables.expr.predicate import (
     Constant,
     Expr,
     HasElement,
+    Holding,
     In,
     IsNull,
     Literal,
@@ -358,6 +359,8 @@ def _is_null(expr: Expr, scope: Scope) -> Predicate:
 def _text_test(node: TextTest, scope: Scope) -> Predicate:  # noqa: PLR0911
     subject = column_under_casts(node.value, scope.schema)
     pattern = node.pattern
+    if subject is None and isinstance(node.value, Call) and node.value.name == "LOWER":
+        return _lower_test(node, node.value, scope)
     if subject is None or not isinstance(pattern, Literal):
         return _opaque(node.kind, node.value, node.pattern)
     path, kind, chain = subject
@@ -373,6 +376,18 @@ def _text_test(node: TextTest, scope: Scope) -> Predicate:  # noqa: PLR0911
     if simple[0] == "equals":
         return OneOf(path, kind, (simple[1],))
     return TextMatch(path, kind, *simple)
+
+
+def _lower_test(node: TextTest, lower: Call, scope: Scope) -> Predicate:
+    """A test of `lower(column)`: Spark lowers, the index knows which rows may pass."""
+    opaque = _opaque(node.kind, node.value, node.pattern)
+    subject = column_under_casts(lower.args[0], scope.schema)
+    text = node.pattern.value if isinstance(node.pattern, Literal) else None
+    if subject is None or subject[2] or not is_plain_string(subject[1]):
+        return opaque
+    if node.kind not in ("prefix", "suffix", "contains") or not isinstance(text, str):
+        return opaque
+    return Roughly(Holding(subject[0], subject[1], text), opaque)
 
 
 def _array_contains(node: ArrayContains, scope: Scope) -> Predicate:

@@ -177,6 +177,15 @@ class TextMatch:
 
 
 @dataclass(frozen=True)
+class Holding:
+    """Bound form: a string column may contain a text in upper or lower case."""
+
+    path: Path
+    type: DataType
+    text: str
+
+
+@dataclass(frozen=True)
 class Missing:
     """Bound form: the column is null."""
 
@@ -204,7 +213,7 @@ class Roughly:
     false: Predicate
 
 
-Leaf = Range | OneOf | TextMatch | Missing | HasElement | Roughly
+Leaf = Range | OneOf | TextMatch | Holding | Missing | HasElement | Roughly
 Predicate = (
     And | Or | Not | Constant | Compare | In | IsNull | TextTest | ArrayContains | Search | Opaque
     | Leaf
@@ -360,6 +369,16 @@ def walk(predicate: Predicate) -> Iterator[Predicate]:
     elif isinstance(predicate, Roughly):
         yield from walk(predicate.true)
         yield from walk(predicate.false)
+
+
+def map_searches(predicate: Predicate, change: Callable[[Search], Search]) -> Predicate:
+    """The same tree with every search predicate changed; what is opaque stays as it is."""
+    if isinstance(predicate, And | Or):
+        args = tuple(map_searches(arg, change) for arg in predicate.args)
+        return And(args) if isinstance(predicate, And) else Or(args)
+    if isinstance(predicate, Not):
+        return Not(map_searches(predicate.arg, change))
+    return change(predicate) if isinstance(predicate, Search) else predicate
 
 
 def searches_in(predicate: Predicate) -> list[Search]:

@@ -33,6 +33,7 @@ class ColumnInfo:
     """One top-level column. `role` is string, text, json, ip, or auto for all that is not text.
 
     `as_text` says that another writer stored numbers or timestamps as strings, in string order.
+    `trigrams` says that the index finds parts of values.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ColumnInfo:
     stored: bool = True
     as_text: bool = False
     known: bool = False
+    trigrams: bool = False
 
     @property
     def analyzer(self) -> str:
@@ -207,6 +209,7 @@ def _info(
         stored=bool(known.get("stored", True)),
         as_text=bool(known.get("as_text")) and kind_of(column_type) != "string",
         known=bool(known.get("known")),
+        trigrams=bool(known.get("trigrams")),
     )
 
 

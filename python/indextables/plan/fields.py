@@ -21,10 +21,22 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.model.types import Field, Struct
 
-_REMEMBERED = ("role", "tokenizer", "record", "token_length", "fast", "stored", "indexed")
+_REMEMBERED = (
+    "role",
+    "tokenizer",
+    "record",
+    "token_length",
+    "fast",
+    "stored",
+    "indexed",
+    "trigrams",
+)
 _PER_FIELD: tuple[Option[Any], ...] = (
     indexing.TYPEMAP,
     indexing.TOKENIZER,
+    indexing.ASCII_FOLDING,
+    indexing.STOP_WORDS,
+    indexing.SYNONYMS,
     indexing.FIELD_RECORD,
     indexing.FIELD_TOKEN_LENGTH,
 )
@@ -91,6 +103,7 @@ def _plan_field(field: Field, settings: Settings) -> dict[str, Any]:
     role = settings.per_field(indexing.TYPEMAP).get(name, "string" if is_string else "auto")
     if not is_string and role != "auto":
         raise error("INDEXING_BAD_ROLE", column=field.name, type=_type_name(field), role=role)
+    role, _, ngram = role.partition("+")
     lists = {option.key: _listed(settings, option, name) for option in _LISTS}
     planned: dict[str, Any] = {
         "role": role,
@@ -98,9 +111,11 @@ def _plan_field(field: Field, settings: Settings) -> dict[str, Any]:
         "stored": not lists[indexing.INDEX_ONLY.key],
         "indexed": not lists[indexing.STORE_ONLY.key],
     }
+    if ngram:
+        planned["trigrams"] = True
     if role == "text":
         planned |= {
-            "tokenizer": settings.per_field(indexing.TOKENIZER).get(name, "default"),
+            "tokenizer": _tokenizer(settings, name),
             "record": settings.per_field(indexing.FIELD_RECORD).get(
                 name, settings.get(indexing.RECORD)
             ),
@@ -109,6 +124,20 @@ def _plan_field(field: Field, settings: Settings) -> dict[str, Any]:
             ),
         }
     return planned
+
+
+def _tokenizer(settings: Settings, name: str) -> str:
+    """The tokenizer of a column, with its filters, by the name that the index keeps."""
+    found = settings.per_field(indexing.TOKENIZER).get(name, "default")
+    if settings.per_field(indexing.ASCII_FOLDING).get(name):
+        found += "+fold"
+    stop_words = settings.per_field(indexing.STOP_WORDS).get(name)
+    if stop_words:
+        found += f"+stop({'|'.join(stop_words)})"
+    synonyms = settings.per_field(indexing.SYNONYMS).get(name)
+    if synonyms:
+        found += f"+same({'|'.join('='.join(group) for group in synonyms)})"
+    return found
 
 
 def _is_fast(field: Field, role: str, settings: Settings, lists: Mapping[str, bool]) -> bool:
@@ -134,7 +163,10 @@ def without_effect(schema: Struct, settings: Settings) -> tuple[str, ...]:
         field.name
         for field in schema.fields
         if _listed(settings, indexing.FAST, field.name.lower())
-        and (typemap.get(field.name.lower()) == "text" or kind_of(field.type) == "binary")
+        and (
+            typemap.get(field.name.lower()) in ("text", "text+ngram")
+            or kind_of(field.type) == "binary"
+        )
     )
 
 
@@ -169,13 +201,17 @@ def _check_same(
 ) -> None:
     """An option given on append must agree with the table."""
     name = field.name.lower()
-    given: dict[str, Option[Any]] = {
-        "role": indexing.TYPEMAP,
-        "tokenizer": indexing.TOKENIZER,
-        "record": indexing.FIELD_RECORD,
-        "token_length": indexing.FIELD_TOKEN_LENGTH,
-    }
-    for key, option in given.items():
+    given: tuple[tuple[str, Option[Any]], ...] = (
+        ("role", indexing.TYPEMAP),
+        ("trigrams", indexing.TYPEMAP),
+        ("tokenizer", indexing.TOKENIZER),
+        ("tokenizer", indexing.ASCII_FOLDING),
+        ("tokenizer", indexing.STOP_WORDS),
+        ("tokenizer", indexing.SYNONYMS),
+        ("record", indexing.FIELD_RECORD),
+        ("token_length", indexing.FIELD_TOKEN_LENGTH),
+    )
+    for key, option in given:
         if name in settings.per_field(option) and planned.get(key) != known.get(key):
             raise error(
                 "INDEXING_CHANGED",

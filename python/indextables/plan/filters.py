@@ -17,6 +17,7 @@ from indextables.expr.predicate import (
     And,
     Constant,
     HasElement,
+    Holding,
     In,
     IsNull,
     Literal,
@@ -30,6 +31,7 @@ from indextables.expr.predicate import (
     Roughly,
     Search,
     TextMatch,
+    map_searches,
     searches_in,
     walk,
 )
@@ -38,7 +40,8 @@ from indextables.expr.values import NESTED, encode, kind_of
 from indextables.model.strings import is_valid, to_bytes
 from indextables.model.types import Array
 from indextables.plan.columns import Columns, field_name
-from indextables.plan.search import check_search
+from indextables.plan.scan import has_index
+from indextables.plan.search import settle_search
 from indextables.plan.tree import ALL, NONE, Tree, both, complement, either
 
 if TYPE_CHECKING:
@@ -89,10 +92,16 @@ def plan_filters(
     `check_query` parses a search query against default fields and raises its errors.
     `time_zone` is the session's: where it is UTC, casts between dates and times are exact.
     """
-    bound = [bind(predicate, columns.schema, time_zone) for predicate in predicates]
+
+    def settle(search: Search) -> Search:
+        return settle_search(search, columns, max_unqualified, check_query)
+
+    bound = [
+        map_searches(bind(predicate, columns.schema, time_zone), settle) for predicate in predicates
+    ]
     for predicate in bound:
         for search in searches_in(predicate):
-            check_search(search, columns, max_unqualified, check_query)
+            settle(search)
     parts = [_true(predicate, columns) for predicate in bound]
     return FilterPlan(
         tuple(_worth(p, part, columns) for p, part in zip(bound, parts, strict=True)),
@@ -207,6 +216,8 @@ def _leaf(leaf: Predicate, columns: Columns, *, wanted: bool) -> Part:  # noqa: 
     if isinstance(leaf, Roughly):
         part = _true(leaf.true if wanted else leaf.false, columns)
         return part if part.grade == NO else Part(part.tree, SUPERSET)
+    if isinstance(leaf, Holding):
+        return _holding(leaf, columns)
     if isinstance(leaf, Missing):
         return _missing(leaf, columns, wanted=wanted)
     if isinstance(leaf, HasElement):
@@ -235,6 +246,11 @@ def _search(leaf: Search, columns: Columns, *, wanted: bool) -> Part:
         "mode": leaf.mode,
     }
     return Part(tree if wanted else complement(tree), EXACT)
+
+
+def _holding(leaf: Holding, columns: Columns) -> Part:
+    tree: Tree = {"type": "trigrams", "field": field_name(leaf.path), "text": leaf.text}
+    return Part(tree, SUPERSET) if has_index(tree, columns) else Part(ALL, NO)
 
 
 def _missing(leaf: Missing, columns: Columns, *, wanted: bool) -> Part:

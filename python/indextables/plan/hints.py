@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from indextables.expr.predicate import OneOf, Search, walk
 from indextables.plan.columns import field_name
+from indextables.plan.scan import PATTERNS, has_index, leaves_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from indextables.expr.predicate import Predicate
     from indextables.plan.columns import Columns
+    from indextables.plan.scan import ScanPlan
+    from indextables.plan.tree import Tree
 
 # a query of plain words, which is not meant as a whole value
 _WORDS = re.compile(r"[\w.-]+(?:\s+[\w.-]+)*")
@@ -27,6 +30,19 @@ def find_hints(predicates: Iterable[Predicate], columns: Columns) -> tuple[str, 
             if hint is not None:
                 found[hint] = None
     return tuple(found)
+
+
+def scanned_columns(plan: ScanPlan, columns: Columns) -> tuple[str, ...]:
+    """The text columns whose every value is read, because no index finds parts of values."""
+    leaves = [leaf for query in plan.queries for leaf in leaves_of(query)]
+    found = dict.fromkeys(leaf["field"] for leaf in leaves if _is_scan(leaf, columns))
+    return tuple(found)
+
+
+def _is_scan(leaf: Tree, columns: Columns) -> bool:
+    info = columns.get(leaf.get("field", ""))
+    text = info is not None and info.role == "text"
+    return text and leaf["type"] in PATTERNS and not has_index(leaf, columns)
 
 
 def _hint(node: Predicate, columns: Columns) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indextables.engine.query import Query
 from indextables.plan.partials import live_rows
 
 if TYPE_CHECKING:
@@ -107,9 +108,9 @@ def touched_bytes(plan: ScanPlan, columns: Columns) -> int:
     """The estimated bytes read to find, aggregate or sort the rows, without the rows themselves."""
     opening: int = plan.files.num_rows * _OPENING_BYTES
     rows = _rows_of(plan.files)
-    leaves = [leaf for query in plan.queries for leaf in _leaves(query)]
+    leaves = [leaf for query in plan.queries for leaf in leaves_of(query)]
     fields = [*_fields(plan.aggregate.request if plan.aggregate else {}), *_fields(plan.order)]
-    known = all(leaf["type"] in _LIGHT for leaf in leaves)
+    known = all(leaf["type"] in _LIGHT or has_index(leaf, columns) for leaf in leaves)
     if rows is None or not known or not all(_columnar(field, columns) for field in fields):
         return opening + plan.bytes
     keys = plan.aggregate.keys if plan.aggregate else 0
@@ -117,14 +118,16 @@ def touched_bytes(plan: ScanPlan, columns: Columns) -> int:
     return opening + min(plan.bytes, int(rows) * per_row)
 
 
+PATTERNS = frozenset({"contains", "prefix", "suffix", "like", "regex", "trigrams"})
 _LIGHT = {"term", "set", "range", "prefix", "search", "exists"}
 
 
-def _leaves(query: Tree) -> list[Tree]:
+def leaves_of(query: Tree) -> list[Tree]:
+    """The conditions that a query is made of."""
     if query["type"] in ("and", "or"):
-        return [leaf for arg in query["args"] for leaf in _leaves(arg)]
+        return [leaf for arg in query["args"] for leaf in leaves_of(arg)]
     if query["type"] == "not":
-        return _leaves(query["arg"])
+        return leaves_of(query["arg"])
     return [] if query["type"] in ("all", "none") else [query]
 
 
@@ -166,7 +169,7 @@ def answers_itself(
     rows = _rows_of(plan.files)
     if rows is None and count is not None:
         return count() <= max_rows
-    return (rows is not None and rows <= max_rows) or _finds_few(plan, max_rows, count)
+    return (rows is not None and rows <= max_rows) or _finds_few(plan, columns, max_rows, count)
 
 
 def _rows_of(files: pa.Table) -> int | None:
@@ -175,8 +178,10 @@ def _rows_of(files: pa.Table) -> int | None:
     return None if rows.null_count else int(pc.sum(rows, min_count=0).as_py())
 
 
-def _finds_few(plan: ScanPlan, max_rows: int, count: Callable[[], int] | None) -> bool:
-    if not all(_by_index(query) for query in plan.queries):
+def _finds_few(
+    plan: ScanPlan, columns: Columns, max_rows: int, count: Callable[[], int] | None
+) -> bool:
+    if not all(_by_index(query, columns) for query in plan.queries):
         return False
     return count() <= max_rows if count else all(_selective(query) for query in plan.queries)
 
@@ -184,12 +189,20 @@ def _finds_few(plan: ScanPlan, max_rows: int, count: Callable[[], int] | None) -
 _INDEXED = {"none", "term", "set", "range", "prefix", "search"}
 
 
-def _by_index(query: Tree) -> bool:
+def has_index(leaf: Tree, columns: Columns) -> bool:
+    """Whether a pattern is looked for among the rows that have its trigrams."""
+    if leaf["type"] not in PATTERNS:
+        return False
+    info = columns.get(leaf["field"])
+    return info is not None and info.trigrams and Query(leaf).has_trigrams
+
+
+def _by_index(query: Tree, columns: Columns) -> bool:
     """Whether the matches of a query are found without looking at every row."""
     if query["type"] in ("and", "or"):
         some = any if query["type"] == "and" else all
-        return some(_by_index(arg) for arg in query["args"])
-    return query["type"] in _INDEXED
+        return some(_by_index(arg, columns) for arg in query["args"])
+    return query["type"] in _INDEXED or has_index(query, columns)
 
 
 def _selective(query: Tree) -> bool:

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from indextables.errors import error
+from indextables.engine.query import plain_query
+from indextables.errors import InvalidError, error
 from indextables.expr.predicate import Predicate, Search, searches_in
+from indextables.expr.values import kind_of
 from indextables.plan.columns import field_name
 
 if TYPE_CHECKING:
     from indextables.plan.columns import Columns
 
+# what is said of a text that is not a query
+TYPED = frozenset({"QUERY_SYNTAX", "QUERY_UNKNOWN_FIELD"})
 QueryCheck = Callable[[str, list[str]], object]
 
 
-def check_search(
+def settle_search(
+    search: Search, columns: Columns, max_unqualified: int, check_query: QueryCheck | None
+) -> Search:
+    """The search that is asked; what is wrong with it is raised before any task starts.
+
+    TEXTSEARCH takes whatever a person types: what is not a query is looked for as plain words.
+    """
+    try:
+        _check_search(search, columns, max_unqualified, check_query)
+    except InvalidError as problem:
+        if search.mode != "text" or problem.code not in TYPED:
+            raise
+        search = replace(search, query=plain_query(search.query))
+        _check_search(search, columns, max_unqualified, check_query)
+    return search
+
+
+def _check_search(
     search: Search, columns: Columns, max_unqualified: int, check_query: QueryCheck | None
 ) -> None:
-    """Raise the error of an invalid search predicate, before any task starts."""
     if search.path:
         _check_column(search, columns)
     else:
@@ -33,12 +54,37 @@ def check_search(
         check_query(search.query, [field_name(search.path)] if search.path else [])
 
 
-def plan_snippet(predicates: Iterable[Predicate], columns: Columns) -> dict[str, str] | None:
-    """The column of snippets: the one that is searched, else the first text column."""
+@dataclass(frozen=True)
+class Snippet:
+    """How `_snippet` shows the matching part of rows.
+
+    `columns` are those it is cut from: by default the one that is searched, else the first text.
+    Up to `fragments` parts of `size` characters are shown of each; `tags` mark matching words.
+    """
+
+    columns: tuple[str, ...] = ()
+    fragments: int = 1
+    size: int = 150
+    tags: tuple[str, str] = ("<b>", "</b>")
+
+
+def plan_snippet(
+    predicates: Iterable[Predicate], columns: Columns, wanted: Snippet
+) -> dict[str, Any] | None:
+    """The engine's option of snippets; None if there is no column to cut them from."""
     searched = [s.path for predicate in predicates for s in searches_in(predicate) if s.path]
     texts = [(c.name,) for c in columns.searchable if c.tokenized]
-    found = [*searched, *texts]
-    return {"field": ".".join(found[0])} if found else None
+    found = [".".join(path) for path in [*searched, *texts]][:1]
+    for name in wanted.columns:
+        info = columns.get(name)
+        if info is None or kind_of(info.type) != "string":
+            available = ", ".join(i.name for i in columns.infos if kind_of(i.type) == "string")
+            raise error("COLUMN_UNKNOWN", columns=name, available=available)
+    fields = list(wanted.columns) or found
+    if not fields:
+        return None
+    options = {"fields": fields, "fragments": wanted.fragments, "max_chars": wanted.size}
+    return options | {"pre": wanted.tags[0], "post": wanted.tags[1]}
 
 
 def _check_column(search: Search, columns: Columns) -> None:

@@ -76,7 +76,7 @@ def asked_columns(spec: ReadSpec, query: Query) -> frozenset[str]:
     if spec.aggregate is not None:
         named.update(_fields(spec.aggregate.request, spec))
     named.update(_fields(spec.order, spec))
-    named.update(_fields(spec.snippet, spec))
+    named.update(() if spec.snippet is None else spec.snippet["fields"])
     # a path leads into the column it begins with
     known = set(spec.split_schema.names)
     return frozenset(

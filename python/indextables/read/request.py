@@ -10,6 +10,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from indextables.expr.aggregation import Aggregation, SortKey
     from indextables.expr.predicate import Predicate
+    from indextables.plan.search import Snippet
     from indextables.read.spec import Parts
 
 
@@ -27,8 +28,9 @@ class ScanRequest:
 
     `output` are the columns of the rows, with `_split`, `_doc`, `_score` and `_snippet` among those
     that may be named; an aggregation has columns of its own. `here` runs it in this process,
-    whatever its size. `time_zone` and `ansi` are those of the session: they decide how dates are
-    cut and whether sums may overflow.
+    whatever its size. `snippet` says how `_snippet` is made, where the settings do not.
+    `time_zone` and `ansi` are those of the session: they decide how dates are cut and whether sums
+    may overflow.
     """
 
     output: pa.Schema = field(default_factory=lambda: pa.schema([]))
@@ -41,3 +43,4 @@ class ScanRequest:
     time_zone: str = "UTC"
     ansi: bool = True
     prewarm: Prewarm | None = None
+    snippet: Snippet | None = None

@@ -21,13 +21,13 @@ from indextables.expr.evaluate import evaluate
 from indextables.log.protocol import is_companion
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.finals import CompletePlan, finish, plan_complete
-from indextables.plan.hints import find_hints
+from indextables.plan.hints import find_hints, scanned_columns
 from indextables.plan.partials import partials_from_log
 from indextables.plan.partitions import partition_arrays
 from indextables.plan.prune import keep_manifest, prune_splits
 from indextables.plan.queries import split_queries
 from indextables.plan.scan import ScanPlan, answers_itself, touched_bytes
-from indextables.plan.search import plan_snippet
+from indextables.plan.search import Snippet, plan_snippet
 from indextables.plan.tasks import group_splits
 from indextables.plan.topk import Order, plan_top, sort_order
 from indextables.plan.tree import ALL
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from pyroaring import BitMap
 
+    from indextables.config.settings import Settings
     from indextables.plan.aggregates import AggregatePlan
     from indextables.plan.filters import FilterPlan
     from indextables.plan.prune import PruneCounters
@@ -103,7 +104,8 @@ class Scan:
         """The same where scores do not matter: rows are counted or found."""
         plan, prewarm, snippet = self.plan, self.request.prewarm, None
         if SNIPPET in plan.schema.names:
-            snippet = plan_snippet(plan.filters.bound, self.table.columns)
+            wanted = self.request.snippet or _snippet(self.table.settings)
+            snippet = plan_snippet(plan.filters.bound, self.table.columns, wanted)
         return spec_of(
             self.table.store,
             self.table.settings,
@@ -141,6 +143,11 @@ class Scan:
     def hints(self) -> tuple[str, ...]:
         """Why the query may find nothing although the words are there."""
         return find_hints(self.plan.filters.bound, self.table.columns)
+
+    @property
+    def scanned(self) -> tuple[str, ...]:
+        """The text columns whose every value is read to find the rows."""
+        return scanned_columns(self.plan, self.table.columns)
 
     @property
     def metrics(self) -> dict[str, int]:
@@ -255,6 +262,15 @@ def _prune(
     )
     files = prune_by_key(files, pruning, snapshot, table.store, table.settings)
     return files, counters.narrowed_to(files.num_rows)
+
+
+def _snippet(settings: Settings) -> Snippet:
+    return Snippet(
+        settings.get(keys.SNIPPET_COLUMNS),
+        settings.get(keys.SNIPPET_FRAGMENTS),
+        settings.get(keys.SNIPPET_SIZE),
+        settings.get(keys.SNIPPET_TAGS),
+    )
 
 
 def _source_of(table: OpenTable) -> dict[str, Any]:

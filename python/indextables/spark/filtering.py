@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from indextables.engine.query import at_time
 from indextables.expr.aggregation import parse_aggregation, parse_order
-from indextables.expr.predicate import Predicate, parse_predicate
+from indextables.expr.predicate import Predicate, map_searches, parse_predicate
 from indextables.plan.filters import plan_runtime
 from indextables.read.columns import plan_predicates
 from indextables.read.request import ScanRequest
@@ -20,8 +22,12 @@ if TYPE_CHECKING:
 
 
 def predicates_of(request: Request) -> tuple[Predicate, ...]:
-    """The predicates that Spark offers."""
-    return tuple(parse_predicate(value) for value in request.body.get("predicates") or ())
+    """The predicates that Spark offers; `now` in searches is the time of the statement."""
+    now = request.now
+    return tuple(
+        map_searches(parse_predicate(value), lambda s: replace(s, query=at_time(s.query, now)))
+        for value in request.body.get("predicates") or ()
+    )
 
 
 def _runtime(request: Request) -> tuple[Predicate, ...]:

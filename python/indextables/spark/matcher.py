@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indextables.engine.query import Query, match_rows, parse_query
+from indextables.engine.query import Query, at_time, match_rows, parse_query, plain_query
+from indextables.errors import InvalidError
 from indextables.model.types import Field, parse_field
 from indextables.plan.matching import MODES, Described, check_field, describe_rows, query_tree
+from indextables.plan.search import TYPED
 from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
@@ -26,6 +30,7 @@ class RowMatcher:
     names: tuple[str, ...]
     field: str | None
     mode: str
+    now: int
 
     def __call__(self, *arrays: pa.Array) -> pa.Array:
         """Which rows their query matches; a null query matches none."""
@@ -42,8 +47,21 @@ class RowMatcher:
         return found
 
     def _match(self, batch: pa.RecordBatch, text: str) -> pa.Array:
-        query = Query(query_tree(text, self.field, self.mode))
+        settled = _settle(at_time(text, self.now), self.described, self.field, self.mode)
+        query = Query(query_tree(settled, self.field, self.mode))
         return match_rows(query, batch, self.described)
+
+
+def _settle(text: str, described: Sequence[Described], field: str | None, mode: str) -> str:
+    """The query of a search text, as `plan.search.settle_search` has it."""
+    fields = [] if field is None else [field]
+    try:
+        parse_query(text, described, fields, mode)
+    except InvalidError as problem:
+        if mode != "text" or problem.code not in TYPED:
+            raise
+        return plain_query(text)
+    return text
 
 
 def matcher(request: Request) -> Answer:
@@ -59,7 +77,7 @@ def matcher(request: Request) -> Answer:
     if field is not None:
         check_field(field, described, mode)
     if body.get("query") is not None:  # an invalid query fails before any task starts
-        parse_query(body["query"], described, [] if field is None else [field], mode)
+        _settle(at_time(body["query"], request.now), described, field, mode)
     names = tuple(column["name"] for column in body["columns"])
-    function = RowMatcher(tuple(described), names, field, mode)
+    function = RowMatcher(tuple(described), names, field, mode, request.now)
     return {}, [pickleSer.dumps((function, BooleanType()))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -79,6 +80,12 @@ class Request:
     def time_zone(self) -> str:
         """The session's time zone."""
         return self.session.get("spark.sql.session.timeZone", "")
+
+    @property
+    def now(self) -> int:
+        """What `now` is in searches of this statement, in microseconds since 1970."""
+        given = self.body.get("now")
+        return time.time_ns() // 1000 if given is None else int(given)
 
     @property
     def cores(self) -> int:

@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Schema as ArrowSchema, TimeUnit};
 use tantivy::schema::{Field, FieldEntry, FieldType, IndexRecordOption, Schema};
 
 use crate::source::Address;
-use crate::split::{self, Encoding, Sidecar, SidecarColumn};
+use crate::split::{self, Encoding, Sidecar, SidecarColumn, TRIGRAMS_PREFIX};
 use crate::texts::{TEXT, inward_type};
 use crate::tokenizer::is_raw;
 
@@ -43,6 +43,8 @@ pub struct Column {
     pub inexact: bool,
     /// Values are in the files of the source.
     pub outside: bool,
+    /// A field with the trigrams of every value.
+    pub trigrams: Option<Field>,
 }
 
 impl Column {
@@ -68,6 +70,7 @@ impl Column {
             source: None,
             inexact: false,
             outside: false,
+            trigrams: None,
         }
     }
 
@@ -147,7 +150,8 @@ impl Layout {
             };
             let (name, written_name) = (name.to_owned(), entry.name().to_owned());
             let outside = sidecar.is_some_and(|s| s.layout == split::Layout::Companion);
-            let column = Column { name, written_name, outside, ..column };
+            let trigrams = schema.get_field(&format!("{TRIGRAMS_PREFIX}{written_name}")).ok();
+            let column = Column { name, written_name, outside, trigrams, ..column };
             layout.by_name.insert(column.name.clone(), layout.columns.len());
             layout.columns.push(column);
         }
@@ -238,6 +242,7 @@ fn describe(
         source: None,
         inexact: note.is_some_and(|n| n.inexact),
         outside: false,
+        trigrams: None,
     }
 }
 

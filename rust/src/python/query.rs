@@ -11,7 +11,9 @@ use crate::error::EngineError;
 use crate::python::arrow::{ArrowBatch, import_batch};
 use crate::python::errors::run;
 use crate::python::value;
-use crate::query::{Described, Fields, Mode, Node, SearchText, match_rows};
+use crate::query::{
+    Described, Fields, Mode, Node, SearchText, at_time, match_rows, to_query, trigrams_of,
+};
 
 /// A query tree, built once per scan and run on every split of it.
 #[pyclass(module = "indextables._native", frozen, eq, name = "Query")]
@@ -47,6 +49,18 @@ impl PyQuery {
         })
     }
 
+    /// The query of what a person types: words, quoted phrases and `-word`.
+    #[staticmethod]
+    fn plain(text: &str) -> String {
+        to_query(text)
+    }
+
+    /// A query text with times relative to now replaced by those of this one, in microseconds since 1970.
+    #[staticmethod]
+    fn at_time(text: &str, now: i64) -> String {
+        at_time(text, now)
+    }
+
     /// Which rows of a batch the query finds, without an index: one column of truth values.
     fn match_rows(
         &self,
@@ -73,6 +87,12 @@ impl PyQuery {
         self.node.is_lookup()
     }
 
+    /// Whether an index of trigrams narrows it: a pattern with at least three characters that are known.
+    #[getter]
+    fn has_trigrams(&self) -> bool {
+        !trigrams_of(&self.node).is_empty()
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("Query({})", self.tree(py)?.repr()?))
     }
@@ -85,6 +105,24 @@ impl PyQuery {
     }
 }
 
+/// The tokens that a tokenizer makes of a text: text, position, first byte, byte after the last.
+#[pyfunction]
+fn analyze(
+    py: Python<'_>,
+    tokenizer: &str,
+    text: &str,
+) -> PyResult<Vec<(String, usize, usize, usize)>> {
+    run(py, || {
+        let mut analyzer = crate::tokenizer::analyzer(tokenizer)?;
+        let mut found = Vec::new();
+        analyzer.token_stream(text).process(&mut |token| {
+            found.push((token.text.clone(), token.position, token.offset_from, token.offset_to));
+        });
+        Ok(found)
+    })
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(analyze, module)?)?;
     module.add_class::<PyQuery>()
 }

@@ -112,7 +112,30 @@ impl PySplit {
         shown(py, &self.wait(py, || search::gather_statistics(&self.split, &nodes))?)
     }
 
-    /// Explains the score of a row: the tree of the query, with the score of each part.
+    /// Words of a column that begin like the last word of a text, with the number of their rows.
+    fn complete(
+        &self,
+        py: Python<'_>,
+        field: &str,
+        text: &str,
+        limit: usize,
+    ) -> PyResult<Vec<(String, u64)>> {
+        self.wait(py, || search::complete(&self.split, field, text, limit))
+    }
+
+    /// Words of a column that are at most so many edits away from the last word of a text.
+    fn similar(
+        &self,
+        py: Python<'_>,
+        field: &str,
+        text: &str,
+        distance: u8,
+        limit: usize,
+    ) -> PyResult<Vec<(String, u64)>> {
+        self.wait(py, || search::similar(&self.split, field, text, distance, limit))
+    }
+
+    /// Where the score of a row comes from: the tree of the query, with the points of each part.
     #[pyo3(signature = (query, row, statistics=None))]
     fn explain<'py>(
         &self,

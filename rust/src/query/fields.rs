@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 
 use super::address;
 use super::language::{Asked, Ast};
+use super::tokens::tokenize_as;
 use super::tree::{Bound, Mode, Node};
 use crate::columns::build::member_type;
 use crate::columns::text::{self, iso_date, iso_micros};
 use crate::error::{EngineError, Result};
 use crate::open::{Layout, is_text, split_path};
 use crate::split::Encoding;
+use crate::tokenizer;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
@@ -41,8 +43,16 @@ pub enum FieldKind {
 #[derive(Debug, Default)]
 pub struct Fields {
     kinds: BTreeMap<String, (FieldKind, Option<DataType>)>,
+    /// Tokenizers that leave out words, by field.
+    stopping: BTreeMap<String, String>,
     /// A field that is not there has no values, instead of being an error.
     pub lenient: bool,
+}
+
+/// The fields among these whose tokenizers leave out words.
+fn stopping<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
+    let found = fields.filter(|(_, tokenizer)| tokenizer::stops(tokenizer));
+    found.map(|(name, tokenizer)| (name.to_owned(), tokenizer.to_owned())).collect()
 }
 
 /// A field as Python describes it.
@@ -70,11 +80,13 @@ impl Described {
 impl Fields {
     /// From `[{"name", "type": Spark's name of the type, "role", "record"}]`.
     pub fn from_value(value: Value) -> Result<Fields> {
-        let kinds = Described::list(value)?.into_iter().map(|field| {
+        let fields = Described::list(value)?;
+        let stopping = stopping(fields.iter().map(|f| (f.name.as_str(), f.tokenizer.as_str())));
+        let kinds = fields.into_iter().map(|field| {
             let kind = kind_by_name(&field);
             (field.name, (kind, None))
         });
-        Ok(Fields { kinds: kinds.collect(), lenient: false })
+        Ok(Fields { kinds: kinds.collect(), stopping, lenient: false })
     }
 
     pub fn of_layout(layout: &Layout) -> Fields {
@@ -91,11 +103,17 @@ impl Fields {
             };
             (column.name.clone(), (kind, Some(column.data_type.clone())))
         });
-        Fields { kinds: kinds.collect(), lenient: true }
+        let tokenizers =
+            layout.iter().filter_map(|c| Some((c.name.as_str(), c.tokenizer.as_deref()?)));
+        Fields { kinds: kinds.collect(), stopping: stopping(tokenizers), lenient: true }
     }
 
     /// Columns of rows outside any index, as a split with the same columns has them.
-    pub fn of_rows<'a>(columns: impl Iterator<Item = (&'a Described, &'a DataType)>) -> Fields {
+    pub fn of_rows<'a>(
+        columns: impl Iterator<Item = (&'a Described, &'a DataType)> + Clone,
+    ) -> Fields {
+        let tokenizers = columns.clone().map(|(f, _)| (f.name.as_str(), f.tokenizer.as_str()));
+        let stopping = stopping(tokenizers);
         let kinds = columns.map(|(field, data_type)| {
             let kind = match field.role.as_str() {
                 "text" | "json" | "ip" => kind_by_name(field),
@@ -104,7 +122,7 @@ impl Fields {
             };
             (field.name.clone(), (kind, Some(data_type.clone())))
         });
-        Fields { kinds: kinds.collect(), lenient: false }
+        Fields { kinds: kinds.collect(), stopping, lenient: false }
     }
 
     pub fn kind(&self, name: &str) -> Option<FieldKind> {
@@ -121,10 +139,10 @@ impl Fields {
         })
     }
 
-    /// Fields a word without a field is looked up in.
-    fn defaults(&self, wanted: &[String], mode: Mode) -> Vec<String> {
+    /// Fields a word without a field is looked up in, with their weights.
+    fn defaults(&self, wanted: &[String], mode: Mode) -> Vec<(String, f32)> {
         if !wanted.is_empty() {
-            return wanted.to_vec();
+            return wanted.iter().map(|name| (name.clone(), 1.0)).collect();
         }
         let is_text = |kind: &FieldKind| matches!(kind, FieldKind::Text { .. });
         let fits = |kind: &FieldKind| match mode {
@@ -133,7 +151,7 @@ impl Fields {
             Mode::Exact => !is_text(kind) && !matches!(kind, FieldKind::Opaque | FieldKind::Json),
         };
         let found = self.kinds.iter().filter(|(_, (kind, _))| fits(kind));
-        found.map(|(name, _)| name.clone()).collect()
+        found.map(|(name, _)| (name.clone(), 1.0)).collect()
     }
 }
 
@@ -215,7 +233,7 @@ pub fn lower(
 struct Lowering<'a> {
     text: &'a str,
     fields: &'a Fields,
-    defaults: Vec<String>,
+    defaults: Vec<(String, f32)>,
 }
 
 /// A field cannot be asked this; the reason is shown when the field was named.
@@ -226,10 +244,15 @@ impl Lowering<'_> {
         let nodes = |parts: &[Ast]| parts.iter().map(|p| self.node(p)).collect::<Result<Vec<_>>>();
         Ok(match ast {
             Ast::All => Node::All,
-            Ast::And(parts) => Node::And { args: nodes(parts)? },
+            Ast::And(parts) => Node::And { args: self.without_stops(nodes(parts)?)? },
             Ast::Or(parts) => Node::Or { args: nodes(parts)? },
             Ast::Not(arg) => Node::Not { arg: Box::new(self.node(arg)?) },
             Ast::Boost(arg, boost) => Node::Boost { arg: Box::new(self.node(arg)?), boost: *boost },
+            Ast::Constant(arg, score) => {
+                Node::Constant { arg: Box::new(self.node(arg)?), score: *score }
+            }
+            Ast::AtLeast(parts, count) => Node::AtLeast { args: nodes(parts)?, count: *count },
+            Ast::Within { fields, arg, position } => self.within(fields, arg, *position)?,
             Ast::Leaf { field: Some(field), asked, position } => {
                 self.named(field, asked, *position)?
             }
@@ -237,39 +260,81 @@ impl Lowering<'_> {
         })
     }
 
+    /// A word that the tokenizer leaves out is not asked for beside others.
+    fn without_stops(&self, args: Vec<Node>) -> Result<Vec<Node>> {
+        if self.fields.stopping.is_empty() {
+            return Ok(args);
+        }
+        let stops = args.iter().map(|arg| self.is_stop(arg)).collect::<Result<Vec<_>>>()?;
+        if stops.iter().all(|stop| *stop) {
+            return Ok(args);
+        }
+        Ok(args.into_iter().zip(stops).filter(|(_, stop)| !stop).map(|(arg, _)| arg).collect())
+    }
+
+    /// Whether a node asks only for words that are in no index.
+    fn is_stop(&self, node: &Node) -> Result<bool> {
+        Ok(match node {
+            Node::TokenTerm { field, text } | Node::Phrase { field, text, .. } => {
+                match self.fields.stopping.get(field) {
+                    Some(tokenizer) => tokenize_as(tokenizer, text)?.is_empty(),
+                    None => false,
+                }
+            }
+            Node::Boost { arg, .. } | Node::Constant { arg, .. } => self.is_stop(arg)?,
+            Node::Or { args } if !args.is_empty() => {
+                let stops = args.iter().map(|arg| self.is_stop(arg));
+                stops.collect::<Result<Vec<_>>>()?.into_iter().all(|stop| stop)
+            }
+            _ => false,
+        })
+    }
+
     fn named(&self, field: &str, asked: &Asked, position: usize) -> Result<Node> {
         let Some(kind) = self.fields.kind(field) else {
-            if self.fields.lenient {
-                return Ok(Node::None);
-            }
-            return Err(EngineError::UnknownField {
-                field: field.to_owned(),
-                available: self.fields.kinds.keys().cloned().collect::<Vec<_>>().join(", "),
-            });
+            return if self.fields.lenient { Ok(Node::None) } else { Err(self.unknown(field)) };
         };
-        ask(field, kind, asked).map_err(|Misfit(detail)| EngineError::QuerySyntax {
-            query: self.text.to_owned(),
-            position,
-            detail,
-        })
+        ask(field, kind, asked).map_err(|misfit| self.refused(misfit, position))
+    }
+
+    fn within(&self, fields: &[(String, f32)], arg: &Ast, position: usize) -> Result<Node> {
+        for (field, _) in fields {
+            if self.fields.kind(field).is_none() && !self.fields.lenient {
+                return Err(self.unknown(field));
+            }
+        }
+        let inner = Lowering { text: self.text, fields: self.fields, defaults: fields.to_vec() };
+        match arg {
+            Ast::Leaf { field: None, asked, .. } => inner.unnamed(asked, position),
+            arg => inner.node(arg),
+        }
+    }
+
+    fn unknown(&self, field: &str) -> EngineError {
+        EngineError::UnknownField {
+            field: field.to_owned(),
+            available: self.fields.kinds.keys().cloned().collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    fn refused(&self, Misfit(detail): Misfit, position: usize) -> EngineError {
+        EngineError::QuerySyntax { query: self.text.to_owned(), position, detail }
     }
 
     /// In any default field that can be asked this; an error only if none can.
     fn unnamed(&self, asked: &Asked, position: usize) -> Result<Node> {
         let mut found = Vec::new();
         let mut refused = None;
-        for field in &self.defaults {
+        for (field, weight) in &self.defaults {
             let Some(kind) = self.fields.kind(field) else { continue };
             match ask(field, kind, asked) {
-                Ok(node) => found.push(node),
-                Err(Misfit(detail)) => refused = Some(detail),
+                Ok(node) if *weight == 1.0 => found.push(node),
+                Ok(node) => found.push(Node::Boost { arg: Box::new(node), boost: *weight }),
+                Err(misfit) => refused = Some(misfit),
             }
         }
         match (found.len(), refused) {
-            (0, Some(detail)) if self.defaults.len() == 1 => {
-                let query = self.text.to_owned();
-                Err(EngineError::QuerySyntax { query, position, detail })
-            }
+            (0, Some(misfit)) if self.defaults.len() == 1 => Err(self.refused(misfit, position)),
             (0, _) => Ok(Node::None),
             (1, _) => Ok(found.swap_remove(0)),
             _ => Ok(Node::Or { args: found }),
@@ -295,8 +360,8 @@ fn ask_text(field: &str, positions: bool, asked: &Asked) -> Result<Node, Misfit>
     Ok(match asked {
         Asked::Word(text) => Node::TokenTerm { field: name(), text: text.clone() },
         Asked::Wildcard(pattern) => Node::TokenWildcard { field: name(), pattern: pattern.clone() },
-        Asked::Fuzzy(text, distance) => {
-            Node::Fuzzy { field: name(), text: text.clone(), distance: *distance }
+        Asked::Fuzzy { word, distance, prefix } => {
+            Node::Fuzzy { field: name(), text: word.clone(), distance: *distance, prefix: *prefix }
         }
         Asked::Phrase { text, .. } if !positions && text.split_whitespace().count() > 1 => {
             let detail = format!("field `{field}` keeps no positions, it has no phrases");
@@ -384,7 +449,7 @@ fn ask_json(field: &str, asked: &Asked) -> Result<Node, Misfit> {
             };
             Node::Range { field: name(), lower: bound(lower), upper: bound(upper) }
         }
-        Asked::Fuzzy(..) => {
+        Asked::Fuzzy { .. } => {
             return Err(Misfit(format!("field `{field}` is JSON and has no fuzzy words")));
         }
         Asked::Exists => Node::Exists { field: name() },

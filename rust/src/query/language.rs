@@ -3,12 +3,14 @@
 //! ```text
 //! any    = every { OR every }
 //! every  = unary { [AND] unary }
-//! unary  = (NOT | + | -) unary | atom [ ^ number ]
-//! atom   = ( any ) | field : scoped | *  | value
-//! scoped = ( any ) | IN [ words ] | range | (> | >= | < | <=) word | *  | value
-//! value  = "phrase" [~ n | *] | 'words' | /regex/ | word [~ [n]]
+//! unary  = (NOT | + | -) unary | atom [ ^ [=] number ]
+//! atom   = group | field : scoped | { field [ ^ number ] , … } : scoped | *  | value
+//! group  = ( any ) [ ~ number [ % ] ]
+//! scoped = group | IN [ words ] | range | (> | >= | < | <=) word | *  | value
+//! value  = "phrase" [~ n | *] | 'words' | /regex/ | word [~ [n] [, prefix]]
 //! ```
 
+use super::datemath;
 use crate::error::{EngineError, Result};
 
 /// Deeper nesting is refused rather than risked.
@@ -21,7 +23,21 @@ pub enum Ast {
     Or(Vec<Ast>),
     Not(Box<Ast>),
     Boost(Box<Ast>, f32),
-    Leaf { field: Option<String>, asked: Asked, position: usize },
+    /// Every match gives this many points, however well it matches.
+    Constant(Box<Ast>, f32),
+    /// So many of the parts must match.
+    AtLeast(Vec<Ast>, usize),
+    /// Words without a field are looked up in these, each with its weight.
+    Within {
+        fields: Vec<(String, f32)>,
+        arg: Box<Ast>,
+        position: usize,
+    },
+    Leaf {
+        field: Option<String>,
+        asked: Asked,
+        position: usize,
+    },
 }
 
 /// What a field is asked for.
@@ -30,7 +46,12 @@ pub enum Asked {
     Word(String),
     /// `*` and `?` are wild, a backslash makes the next character plain.
     Wildcard(String),
-    Fuzzy(String, u8),
+    Fuzzy {
+        word: String,
+        distance: u8,
+        /// So many characters at the begin are as they are written.
+        prefix: usize,
+    },
     Phrase {
         text: String,
         slop: u32,
@@ -47,17 +68,25 @@ pub enum Asked {
 }
 
 pub fn parse(text: &str) -> Result<Ast> {
-    let mut parser = Parser { text, chars: text.chars().collect(), at: 0, depth: 0 };
-    parser.space();
-    if parser.at == parser.chars.len() {
-        return Err(parser.error(0, "the query is empty"));
+    Parser::new(text).parse()
+}
+
+/// The same query with `now`, `now-1h` and so on as ends of ranges replaced by the times they are. A text that is
+/// not a query stays as it is: parsing it says what is wrong.
+pub fn at_time(text: &str, now: i64) -> String {
+    let mut parser = Parser::new(text);
+    parser.now = Some(now);
+    if parser.parse().is_err() {
+        return text.to_owned();
     }
-    let ast = parser.any(None)?;
-    parser.space();
-    match parser.peek() {
-        None => Ok(ast),
-        Some(found) => Err(parser.error(parser.at, &format!("`{found}` is not expected here"))),
+    let (mut fixed, mut at) = (String::new(), 0);
+    for (start, end, time) in &parser.times {
+        fixed.extend(&parser.chars[at..*start]);
+        fixed.push_str(time);
+        at = *end;
     }
+    fixed.extend(&parser.chars[at..]);
+    fixed
 }
 
 struct Parser<'a> {
@@ -65,9 +94,33 @@ struct Parser<'a> {
     chars: Vec<char>,
     at: usize,
     depth: usize,
+    /// What `now` is, where it is to be replaced.
+    now: Option<i64>,
+    /// Where times relative to it stand, and what they are.
+    times: Vec<(usize, usize, String)>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Parser<'a> {
+        let chars = text.chars().collect();
+        Parser { text, chars, at: 0, depth: 0, now: None, times: Vec::new() }
+    }
 }
 
 impl Parser<'_> {
+    fn parse(&mut self) -> Result<Ast> {
+        self.space();
+        if self.at == self.chars.len() {
+            return Err(self.error(0, "the query is empty"));
+        }
+        let ast = self.any(None)?;
+        self.space();
+        match self.peek() {
+            None => Ok(ast),
+            Some(found) => Err(self.error(self.at, &format!("`{found}` is not expected here"))),
+        }
+    }
+
     fn error(&self, position: usize, detail: &str) -> EngineError {
         EngineError::QuerySyntax {
             query: self.text.to_owned(),
@@ -206,15 +259,24 @@ impl Parser<'_> {
         if !self.eat('^') {
             return Ok(atom);
         }
+        let constant = self.eat('=');
+        let points = self.points(position)?;
+        Ok(if constant {
+            Ast::Constant(Box::new(atom), points)
+        } else {
+            Ast::Boost(Box::new(atom), points)
+        })
+    }
+
+    /// The number after a `^`.
+    fn points(&mut self, position: usize) -> Result<f32> {
         let start = self.at;
         while self.peek().is_some_and(|c| c.is_ascii_digit() || c == '.') {
             self.at += 1;
         }
         let number: String = self.chars[start..self.at].iter().collect();
-        match number.parse() {
-            Ok(boost) => Ok(Ast::Boost(Box::new(atom), boost)),
-            Err(_) => Err(self.error(position, "`^` needs a number, as in `word^2.0`")),
-        }
+        let found = number.parse().ok().filter(|points: &f32| points.is_finite());
+        found.ok_or_else(|| self.error(position, "`^` needs a number, as in `word^2.0`"))
     }
 
     fn group(&mut self, field: Option<&str>) -> Result<Ast> {
@@ -226,7 +288,37 @@ impl Parser<'_> {
         }
         let inner = self.nested(|p| p.any(field))?;
         self.expect(')', opened)?;
-        Ok(inner)
+        self.at_least(inner)
+    }
+
+    /// `~2` or `~75%` after a group: so many of its members must match. What is negated must not, and does not count.
+    fn at_least(&mut self, group: Ast) -> Result<Ast> {
+        let position = self.at;
+        if !self.eat('~') {
+            return Ok(group);
+        }
+        let members = match group {
+            Ast::And(parts) | Ast::Or(parts) => parts,
+            one => vec![one],
+        };
+        let (excluded, counted): (Vec<Ast>, Vec<Ast>) =
+            members.into_iter().partition(|member| matches!(member, Ast::Not(_)));
+        let given = self.digits().map(|number| number as usize);
+        let count = match (given, self.eat('%')) {
+            (Some(share @ 1..=100), true) => Some((counted.len() * share / 100).max(1)),
+            (count, false) => count,
+            _ => None,
+        };
+        let count = count.filter(|count| (1..=counted.len()).contains(count)).ok_or_else(|| {
+            let most = counted.len();
+            let detail = format!(
+                "`~` after a group needs a number from 1 to {most}, its members, or a share such as `75%`"
+            );
+            self.error(position, &detail)
+        })?;
+        let mut parts = vec![Ast::AtLeast(counted, count)];
+        parts.extend(excluded);
+        Ok(one_or(parts, Ast::And))
     }
 
     fn atom(&mut self, field: Option<&str>) -> Result<Ast> {
@@ -234,8 +326,11 @@ impl Parser<'_> {
         if self.peek() == Some('(') {
             return self.group(field);
         }
+        if self.peek() == Some('{') {
+            return self.within(position);
+        }
         if let Some(name) = self.field_name() {
-            return self.scoped(&name, position);
+            return self.scoped(Some(&name), position);
         }
         if field.is_none() && self.peek() == Some('*') && self.ends_word(self.at + 1) {
             self.at += 1;
@@ -275,13 +370,64 @@ impl Parser<'_> {
         }
     }
 
-    fn scoped(&mut self, field: &str, position: usize) -> Result<Ast> {
+    /// `{title^3, body}:` and what is asked of these fields.
+    fn within(&mut self, position: usize) -> Result<Ast> {
+        self.at += 1;
+        let mut fields = Vec::new();
+        loop {
+            self.space();
+            let start = self.at;
+            let name = self.listed_name();
+            if name.is_empty() {
+                return Err(
+                    self.error(start, "a field is expected here, as in `{title^3, body}:word`")
+                );
+            }
+            let weight = if self.eat('^') { self.points(start)? } else { 1.0 };
+            fields.push((name, weight));
+            self.space();
+            if self.eat(',') {
+                continue;
+            }
+            if self.eat('}') {
+                break;
+            }
+            return Err(self.error(position, "this list of fields is not closed by `}`"));
+        }
+        if !self.eat(':') {
+            return Err(self.error(self.at, "`:` is expected after a list of fields"));
+        }
+        let arg = Box::new(self.nested(|p| p.scoped(None, position))?);
+        Ok(Ast::Within { fields, arg, position })
+    }
+
+    fn listed_name(&mut self) -> String {
+        let mut name = String::new();
+        while let Some(c) = self.peek().filter(|c| !c.is_whitespace() && !"{}^,:".contains(*c)) {
+            self.at += 1;
+            match (c, self.peek()) {
+                ('\\', Some(next)) => {
+                    self.at += 1;
+                    if next == '.' {
+                        name.push('\\');
+                    }
+                    name.push(next);
+                }
+                _ => name.push(c),
+            }
+        }
+        name
+    }
+
+    fn scoped(&mut self, field: Option<&str>, position: usize) -> Result<Ast> {
         self.space();
-        let leaf = |asked| Ast::Leaf { field: Some(field.to_owned()), asked, position };
+        let leaf = |asked| Ast::Leaf { field: field.map(str::to_owned), asked, position };
         match self.peek() {
-            None => Err(self.error(position, &format!("nothing is asked of field `{field}`"))),
-            Some(')') => Err(self.error(position, &format!("nothing is asked of field `{field}`"))),
-            Some('(') => self.group(Some(field)),
+            None | Some(')') => {
+                let name = field.unwrap_or("{…}");
+                Err(self.error(position, &format!("nothing is asked of field `{name}`")))
+            }
+            Some('(') => self.group(field),
             Some('[' | '{') => Ok(leaf(self.range()?)),
             Some('>' | '<') => Ok(leaf(self.comparison()?)),
             Some('*') if self.ends_word(self.at + 1) => {
@@ -289,7 +435,7 @@ impl Parser<'_> {
                 Ok(leaf(Asked::Exists))
             }
             Some(_) if self.operator("IN") => Ok(leaf(self.set()?)),
-            Some(_) => self.value(Some(field), position),
+            Some(_) => self.value(field, position),
         }
     }
 
@@ -318,13 +464,13 @@ impl Parser<'_> {
         let lower_inclusive = self.peek() == Some('[');
         self.at += 1;
         self.space();
-        let lower = self.plain("]}")?;
+        let lower = self.end_of_range("]}")?;
         self.space();
         if !self.operator("TO") {
             return Err(self.error(self.at, "a range reads `[from TO to]`"));
         }
         self.space();
-        let upper = self.plain("]}")?;
+        let upper = self.end_of_range("]}")?;
         self.space();
         let upper_inclusive = match self.peek() {
             Some(']') => true,
@@ -341,12 +487,25 @@ impl Parser<'_> {
         self.at += 1;
         let inclusive = self.eat('=');
         self.space();
-        let bound = Some((self.plain(")")?, inclusive));
+        let bound = Some((self.end_of_range(")")?, inclusive));
         Ok(if greater {
             Asked::Range { lower: bound, upper: None }
         } else {
             Asked::Range { lower: None, upper: bound }
         })
+    }
+
+    /// A value, or a time relative to now; in quotes it is a value.
+    fn end_of_range(&mut self, ends: &str) -> Result<String> {
+        let start = self.at;
+        let quoted = matches!(self.peek(), Some('"' | '\''));
+        let text = self.plain(ends)?;
+        let now = self.now.filter(|_| !quoted);
+        let time = now.and_then(|now| datemath::evaluate(&text, now));
+        if let Some(time) = time.and_then(datemath::render) {
+            self.times.push((start, self.at, time));
+        }
+        Ok(text)
     }
 
     /// A word or quoted text without any special meaning; colons belong to it.
@@ -481,22 +640,33 @@ impl Parser<'_> {
             };
             return Err(self.error(position, &detail));
         }
-        if self.peek() == Some('~') {
-            self.at += 1;
-            let distance = if self.peek().is_some_and(|c| c.is_ascii_digit()) {
-                self.digits()
-            } else {
-                Some(1)
-            };
-            return match distance {
-                Some(distance @ 0..=2) if !wild => Ok(Asked::Fuzzy(text, distance as u8)),
-                _ => Err(self.error(position, "a fuzzy word reads `word~1` or `word~2`")),
-            };
+        if self.eat('~') {
+            return self.fuzzy(text, wild, position);
         }
         if wild {
             return Ok(Asked::Wildcard(pattern));
         }
         Ok(Asked::Word(text))
+    }
+}
+
+impl Parser<'_> {
+    /// `word~`, `word~2`, and `word~2,3`: the first three characters are as they are written.
+    fn fuzzy(&mut self, word: String, wild: bool, position: usize) -> Result<Asked> {
+        let wrong = "a fuzzy word reads `word~1`, `word~2`, or `word~1,3` with a prefix of 3";
+        let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+        let distance = if is_digit(self.peek()) { self.digits() } else { Some(1) };
+        let mut prefix = Some(0);
+        if self.peek() == Some(',') && is_digit(self.look(1)) {
+            self.at += 1;
+            prefix = self.digits();
+        }
+        match (distance, prefix) {
+            (Some(distance @ 0..=2), Some(prefix)) if !wild => {
+                Ok(Asked::Fuzzy { word, distance: distance as u8, prefix: prefix as usize })
+            }
+            _ => Err(self.error(position, wrong)),
+        }
     }
 }
 
@@ -545,6 +715,7 @@ mod tests {
     #[test]
     fn every_form_is_understood() {
         let text = |s: &str| s.to_owned();
+        let fuzzy = |s: &str, distance, prefix| Asked::Fuzzy { word: text(s), distance, prefix };
         assert_eq!(
             asked(r#""a b"~2"#),
             Some(Asked::Phrase { text: text("a b"), slop: 2, prefix: false })
@@ -557,7 +728,9 @@ mod tests {
         assert_eq!(asked("te?t*"), Some(Asked::Wildcard(text("te?t*"))));
         assert_eq!(asked(r"a\*b"), Some(Asked::Word(text("a*b"))));
         assert_eq!(asked("/a.c/"), Some(Asked::Regex(text("a.c"))));
-        assert_eq!(asked("word~2"), Some(Asked::Fuzzy(text("word"), 2)));
+        assert_eq!(asked("word~2"), Some(fuzzy("word", 2, 0)));
+        assert_eq!(asked("word~2,3"), Some(fuzzy("word", 2, 3)));
+        assert_eq!(asked("word~,4"), Some(fuzzy("word", 1, 4)));
         assert_eq!(asked("f: IN [a \"b c\"]"), Some(Asked::Set(vec![text("a"), text("b c")])));
         assert_eq!(asked("f:*"), Some(Asked::Exists));
         assert_eq!(
@@ -574,6 +747,51 @@ mod tests {
         );
         assert_eq!(parse("*").ok(), Some(Ast::All));
         assert!(matches!(parse("a^2.5"), Ok(Ast::Boost(_, 2.5))));
+        assert!(matches!(parse("(a OR b)^=1.5"), Ok(Ast::Constant(_, 1.5))));
+    }
+
+    #[test]
+    fn a_group_may_ask_for_some_of_its_members() {
+        for text in ["(a b c)~2", "(a OR b OR c)~2", "(a b c)~67%"] {
+            let Ok(Ast::AtLeast(parts, 2)) = parse(text) else { panic!("{text}") };
+            assert_eq!(parts.len(), 3, "{text}");
+        }
+        let Ok(Ast::And(parts)) = parse("(a b -c)~1") else { panic!("negated members") };
+        assert!(
+            matches!(&parts[..], [Ast::AtLeast(counted, 1), Ast::Not(_)] if counted.len() == 2)
+        );
+        for (text, at) in [("(a b)~3", 5), ("(a b)~0", 5), ("(a b)~", 5), ("(a b)~200%", 5)] {
+            assert_eq!(position(text), Some(at), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_those_of_a_moment() {
+        let now = 1_709_210_096_500_000; // 2024-02-29T12:34:56.5Z
+        for (text, expected) in [
+            (
+                "a AND ts:[now-1h TO now}",
+                "a AND ts:[2024-02-29T11:34:56.500000Z TO 2024-02-29T12:34:56.500000Z}",
+            ),
+            ("ö ts:>=now/d", "ö ts:>=2024-02-29T00:00:00.000000Z"),
+            ("now ts:[\"now\" TO *]", "now ts:[\"now\" TO *]"),
+            ("ts:[nowhere TO now-1x]", "ts:[nowhere TO now-1x]"),
+            ("(now", "(now"),
+        ] {
+            assert_eq!(at_time(text, now), expected);
+        }
+    }
+
+    #[test]
+    fn fields_have_weights() {
+        let Ok(Ast::Within { fields, arg, position: 2 }) = parse("+ {title^3, a\\.b}:(x y)") else {
+            panic!("a list of fields");
+        };
+        assert_eq!(fields, [("title".to_owned(), 3.0), ("a\\.b".to_owned(), 1.0)]);
+        assert_eq!(*arg, Ast::And(vec![word("x", 19), word("y", 21)]));
+        for (text, at) in [("{a b}:x", 0), ("{}:x", 1), ("{a}x", 3), ("{a}:", 0), ("{a^}:x", 1)] {
+            assert_eq!(position(text), Some(at), "{text}");
+        }
     }
 
     #[test]
@@ -606,6 +824,8 @@ mod tests {
             ("a^", 1),
             ("NOT", 0),
             ("a\\", 1),
+            ("a^x", 1),
+            ("a~7", 0),
         ] {
             assert_eq!(position(text), Some(at), "{text}");
         }
@@ -623,7 +843,7 @@ mod tests {
         fn no_token_sequence_panics(parts in proptest::collection::vec(
             proptest::sample::select(vec![
                 "a", "AND", "OR", "NOT", "(", ")", "f:", "[", "]", "{", "}", "TO", "*", "\"", "'",
-                "/", "^", "~", "2", "IN", ">", "=", "\\", "+", "-", " ",
+                "/", "^", "~", "2", "IN", "%", ",", ">", "=", "\\", "+", "-", " ",
             ]), 0..20)) {
             let _ = parse(&parts.concat());
             let _ = parse(&parts.join(" "));

@@ -14,9 +14,10 @@ use tantivy::{BitSet, DateTime, Term};
 
 use super::json::Place;
 use super::literal::{FloatSpan, Kind, Span};
+use super::needles::trigrams_of;
 use super::scan::{FunctionQuery, scan_column, scan_path};
 use super::test::{Leaf, Test};
-use super::tree::Bound;
+use super::tree::{Bound, Node};
 use super::{address, dictionary, tokens};
 use crate::columns::build::{Unit, i128_to_sortable, member_type, unit_of};
 use crate::error::Result;
@@ -119,10 +120,14 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// A condition on whole text values.
-    pub fn matching(&self, pattern: dictionary::Pattern) -> Result<Box<dyn Query>> {
+    /// A condition on whole text values; `node` is what it is the pattern of.
+    pub fn matching(&self, pattern: dictionary::Pattern, node: &Node) -> Result<Box<dyn Query>> {
         if self.is_nested() {
             return Ok(self.nested(Test::Text(pattern.as_function())));
+        }
+        if let Some(among) = self.with_trigrams(node) {
+            let test = Test::Text(pattern.as_function());
+            return Ok(scan_column(self.split, self.column, test, Some(among)));
         }
         match self.column.encoding {
             Encoding::String | Encoding::StringBytes if !self.column.number_as_text => {
@@ -133,6 +138,16 @@ impl<'a> Target<'a> {
                 Ok(scan_column(self.split, self.column, test, None))
             }
         }
+    }
+
+    /// The rows that have the trigrams of a pattern; nothing where no index tells.
+    pub fn with_trigrams(&self, node: &Node) -> Option<Box<dyn Query>> {
+        let field = self.column.trigrams?;
+        let parts: Vec<_> = trigrams_of(node)
+            .iter()
+            .map(|three| (Occur::Must, term_query(Term::from_field_text(field, three))))
+            .collect();
+        (!parts.is_empty()).then(|| Box::new(BooleanQuery::new(parts)) as Box<dyn Query>)
     }
 
     /// The value is not null.

@@ -1,6 +1,7 @@
 //! Query trees as tantivy queries over one split, exact in the sense of SQL.
 
 mod address;
+mod datemath;
 mod dictionary;
 mod fields;
 mod json;
@@ -9,8 +10,10 @@ mod leaf;
 mod literal;
 mod members;
 mod near;
+mod needles;
 mod rows;
 mod scan;
+mod simple;
 mod test;
 mod text;
 mod tokens;
@@ -24,10 +27,14 @@ use tantivy::query::{
 };
 
 pub use fields::{Described, Fields, wildcard_regex};
+pub use language::at_time;
 pub use literal::{Kind as KindOf, compare_floats};
+pub use needles::trigrams_of;
 pub use rows::match_rows;
+pub use simple::to_query;
 pub use test::{Test as ValueTest, whole_values};
 pub use text::SearchText;
+pub use tokens::{Near, tokenize};
 pub use tree::{Bound, Mode, Node};
 
 use crate::error::{EngineError, Result};
@@ -75,6 +82,10 @@ impl Builder<'_> {
             }
             Node::Not { arg } => Ok(negate(self.build(arg)?)),
             Node::Boost { arg, boost } => Ok(Box::new(BoostQuery::new(self.build(arg)?, *boost))),
+            Node::Constant { arg, score } => {
+                Ok(Box::new(ConstScoreQuery::new(self.build(arg)?, *score)))
+            }
+            Node::AtLeast { args, count } => self.at_least(args, *count),
             Node::Search { query, fields, mode } => {
                 let known = Fields::of_layout(&self.split.layout);
                 self.build(&query.lower(&known, fields, *mode)?)
@@ -95,8 +106,8 @@ impl Builder<'_> {
             Node::TokenRegex { field, pattern } => {
                 self.on_column(field, |c| tokens::regex(self.split, c, pattern))
             }
-            Node::Fuzzy { field, text, distance } => {
-                self.on_column(field, |c| tokens::fuzzy(c, text, *distance))
+            Node::Fuzzy { field, text, distance, prefix } => {
+                self.on_column(field, |c| tokens::fuzzy(self.split, c, text, *distance, *prefix))
             }
             leaf => Ok(self.filter(self.leaf(leaf)?)),
         }
@@ -115,18 +126,23 @@ impl Builder<'_> {
                 on(field, &|t| t.range(lower.as_ref(), upper.as_ref()))
             }
             Node::Prefix { field, value } => {
-                on(field, &|t| t.matching(Pattern::Prefix(text_value(value)?)))
+                on(field, &|t| t.matching(Pattern::Prefix(text_value(value)?), node))
             }
             Node::Suffix { field, value } => {
-                on(field, &|t| t.matching(Pattern::Suffix(text_value(value)?)))
+                on(field, &|t| t.matching(Pattern::Suffix(text_value(value)?), node))
             }
             Node::Contains { field, value } => {
-                on(field, &|t| t.matching(Pattern::contains(&text_value(value)?)?))
+                on(field, &|t| t.matching(Pattern::contains(&text_value(value)?)?, node))
             }
             Node::Like { field, pattern, escape } => {
-                on(field, &|t| t.matching(Pattern::like(pattern, escape)?))
+                on(field, &|t| t.matching(Pattern::like(pattern, escape)?, node))
             }
-            Node::Regex { field, pattern } => on(field, &|t| t.matching(Pattern::regex(pattern)?)),
+            Node::Regex { field, pattern } => {
+                on(field, &|t| t.matching(Pattern::regex(pattern)?, node))
+            }
+            Node::Trigrams { field, .. } => {
+                on(field, &|t| Ok(t.with_trigrams(node).unwrap_or_else(|| Box::new(AllQuery))))
+            }
             Node::Exists { field } => on(field, &|t| t.exists()),
             _ => Err(EngineError::internal("not a condition on a column")),
         }
@@ -153,6 +169,17 @@ impl Builder<'_> {
         })
     }
 
+    fn at_least(&self, args: &[Node], count: usize) -> Result<Box<dyn Query>> {
+        match count {
+            0 | 1 => return self.combine(args, Occur::Should),
+            all if all == args.len() => return self.combine(args, Occur::Must),
+            _ => {}
+        }
+        let parts = args.iter().map(|arg| Ok((Occur::Should, self.build(arg)?)));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(BooleanQuery::with_minimum_required_clauses(parts, count)))
+    }
+
     /// A condition that selects rows but says nothing about how well they match.
     fn filter(&self, query: Box<dyn Query>) -> Box<dyn Query> {
         if self.scoring { Box::new(ConstScoreQuery::new(query, 0.0)) } else { query }
@@ -164,8 +191,10 @@ impl Builder<'_> {
 fn may_intersect(node: &Node) -> bool {
     match node {
         Node::Or { args } => args.iter().any(may_intersect),
-        Node::Not { arg } | Node::Boost { arg, .. } => may_intersect(arg),
-        other => matches!(other, Node::And { .. }) || other.is_search(),
+        Node::Not { arg } | Node::Boost { arg, .. } | Node::Constant { arg, .. } => {
+            may_intersect(arg)
+        }
+        other => matches!(other, Node::And { .. } | Node::AtLeast { .. }) || other.is_search(),
     }
 }
 

@@ -58,7 +58,8 @@ impl Rows<'_> {
             Node::And { args } => self.fold(args, true, |a, b| a & b)?,
             Node::Or { args } => self.fold(args, false, |a, b| a | b)?,
             Node::Not { arg } => self.find(arg)?.into_iter().map(|hit| !hit).collect(),
-            Node::Boost { arg, .. } => self.find(arg)?,
+            Node::Boost { arg, .. } | Node::Constant { arg, .. } => self.find(arg)?,
+            Node::AtLeast { args, count } => self.at_least(args, *count)?,
             Node::Search { query, fields, mode } => {
                 self.find(&query.lower(&self.fields, fields, *mode)?)?
             }
@@ -81,7 +82,9 @@ impl Rows<'_> {
                 let pattern = tokens::Pattern::regex(pattern)?;
                 self.tokens(field, |token| pattern.is_match(&lossy(token)))?
             }
-            Node::Fuzzy { field, text, distance } => self.fuzzy(field, text, *distance)?,
+            Node::Fuzzy { field, text, distance, prefix } => {
+                self.fuzzy(field, text, *distance, *prefix)?
+            }
             Node::Term { field, value } => {
                 self.value(field, |kind| Span::point(kind, value), Some(value))?
             }
@@ -112,6 +115,16 @@ impl Rows<'_> {
             }
         }
         Ok(found)
+    }
+
+    fn at_least(&self, args: &[Node], count: usize) -> Result<Vec<bool>> {
+        let mut matched = vec![0; self.count];
+        for arg in args {
+            for (number, hit) in matched.iter_mut().zip(self.find(arg)?) {
+                *number += usize::from(hit);
+            }
+        }
+        Ok(matched.into_iter().map(|number| number >= count).collect())
     }
 
     fn kind(&self, field: &str) -> Option<FieldKind> {
@@ -163,14 +176,14 @@ impl Rows<'_> {
         }
     }
 
-    fn fuzzy(&self, field: &str, text: &str, distance: u8) -> Result<Vec<bool>> {
+    fn fuzzy(&self, field: &str, text: &str, distance: u8, prefix: usize) -> Result<Vec<bool>> {
         let tokens = tokens::tokenize_as(self.tokenizer(field), text)?;
         let Some(words) = self.words_of(field)? else {
             return self.unknown(field);
         };
         let mut found = vec![!tokens.is_empty(); self.count];
         for (_, token) in &tokens {
-            let near = tokens::Near::new(token, distance)?;
+            let near = tokens::Near::new(token, distance, prefix)?;
             for (hit, other) in found.iter_mut().zip(words.any(|token| near.holds(token))) {
                 *hit &= other;
             }

@@ -30,7 +30,10 @@ pub fn tokenize_as(name: &str, text: &str) -> Result<Vec<(usize, String)>> {
     let mut stream = analyzer.token_stream(text);
     let mut tokens = Vec::new();
     while let Some(token) = stream.next() {
-        tokens.push((token.position, token.text.clone()));
+        // what has parts is found by them
+        if !tokenizer::is_whole(token) {
+            tokens.push((token.position, token.text.clone()));
+        }
     }
     Ok(tokens)
 }
@@ -215,20 +218,25 @@ fn matching_tokens(split: &Arc<Split>, column: &Column, pattern: Pattern) -> Box
 pub struct Near {
     automaton: levenshtein_automata::DFA,
     distance: u8,
+    prefix: String,
 }
 
 impl Near {
-    pub fn new(word: &str, distance: u8) -> Result<Near> {
+    /// The first `prefix` characters are as they are.
+    pub fn new(word: &str, distance: u8, prefix: usize) -> Result<Near> {
         checked_distance(distance)?;
         let builder = levenshtein_automata::LevenshteinAutomatonBuilder::new(distance, true);
-        Ok(Near { automaton: builder.build_dfa(word), distance })
+        let prefix = word.chars().take(prefix).collect();
+        Ok(Near { automaton: builder.build_dfa(word), distance, prefix })
     }
 
     pub fn holds(&self, token: &[u8]) -> bool {
-        matches!(
-            self.automaton.eval(token),
-            levenshtein_automata::Distance::Exact(edits) if edits <= self.distance
-        )
+        let starts = token.starts_with(self.prefix.as_bytes());
+        starts
+            && matches!(
+                self.automaton.eval(token),
+                levenshtein_automata::Distance::Exact(edits) if edits <= self.distance
+            )
     }
 }
 
@@ -239,16 +247,29 @@ fn checked_distance(distance: u8) -> Result<()> {
     Ok(())
 }
 
-/// Tokens at most `distance` edits away.
-pub fn fuzzy(column: &Column, text: &str, distance: u8) -> Result<Box<dyn Query>> {
+/// Tokens at most `distance` edits away, whose first `prefix` characters are the same.
+pub fn fuzzy(
+    split: &Arc<Split>,
+    column: &Column,
+    text: &str,
+    distance: u8,
+    prefix: usize,
+) -> Result<Box<dyn Query>> {
     checked(column)?;
     checked_distance(distance)?;
-    let tokens = tokenize(column, text)?;
-    let parts = tokens.into_iter().map(|(_, token)| {
-        let query = FuzzyTermQuery::new(term(column, &token), distance, true);
-        (Occur::Must, Box::new(query) as Box<dyn Query>)
-    });
-    let parts: Vec<_> = parts.collect();
+    let mut parts = Vec::new();
+    for (_, token) in tokenize(column, text)? {
+        let query: Box<dyn Query> = if prefix == 0 {
+            Box::new(FuzzyTermQuery::new(term(column, &token), distance, true))
+        } else {
+            let (field, near) = (column.field, Near::new(&token, distance, prefix)?);
+            FunctionQuery::boxed(split, move |split, at| {
+                let reader = &split.segments[at].reader;
+                docs_of_terms(reader, field, near.prefix.as_bytes(), |term| near.holds(term))
+            })
+        };
+        parts.push((Occur::Must, query));
+    }
     Ok(if parts.is_empty() { Box::new(EmptyQuery) } else { Box::new(BooleanQuery::new(parts)) })
 }
 

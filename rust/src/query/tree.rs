@@ -66,6 +66,21 @@ pub enum Node {
         #[serde(default)]
         mode: Mode,
     },
+    /// Rows that may contain a text, whatever its case: those that have its trigrams, or all.
+    Trigrams {
+        field: String,
+        text: String,
+    },
+    /// So many of the arguments must match.
+    AtLeast {
+        args: Vec<Node>,
+        count: usize,
+    },
+    /// Every match gives the same points.
+    Constant {
+        arg: Box<Node>,
+        score: f32,
+    },
     TokenTerm {
         field: String,
         text: String,
@@ -93,6 +108,8 @@ pub enum Node {
         text: String,
         #[serde(default = "one")]
         distance: u8,
+        #[serde(default)]
+        prefix: usize,
     },
     Boost {
         arg: Box<Node>,
@@ -153,7 +170,7 @@ impl Node {
         match self {
             Node::All => true,
             Node::And { args } => args.iter().all(Node::is_all),
-            Node::Boost { arg, .. } => arg.is_all(),
+            Node::Boost { arg, .. } | Node::Constant { arg, .. } => arg.is_all(),
             _ => false,
         }
     }

@@ -47,6 +47,17 @@ fn part(scoring: &Scoring, segment: usize, doc: DocId, node: &Node) -> Result<Va
             let score = inner["score"].as_f64().map(|score| score * f64::from(*boost));
             json!({"what": format!("times {boost}"), "score": score, "parts": [inner]})
         }
+        Node::Constant { arg, score } => {
+            let inner = part(scoring, segment, doc, arg)?;
+            let score = matches(&inner).then_some(*score);
+            json!({"what": "constant", "score": score, "parts": [inner]})
+        }
+        Node::AtLeast { args, count } => {
+            let parts = parts(args)?;
+            let found = parts.iter().filter(|part| matches(part)).count();
+            let score = (found >= *count).then(|| sum(&parts));
+            json!({"what": format!("at least {count} of"), "score": score, "parts": parts})
+        }
         Node::Search { query, fields, mode } => {
             let known = Fields::of_layout(&scoring.split.layout);
             part(scoring, segment, doc, &query.lower(&known, fields, *mode)?)?

@@ -9,6 +9,7 @@ mod score;
 mod snippet;
 mod statistics;
 mod stream;
+mod suggest;
 mod top;
 mod warm;
 
@@ -24,6 +25,7 @@ pub use explain::explain;
 pub use matches::Matches;
 pub use options::{Options, Order, SnippetOptions, SortKey};
 pub use statistics::{Statistics, gather as gather_statistics};
+pub use suggest::{complete, similar};
 pub(crate) use top::one_zero;
 
 use crate::error::{At, EngineError, Result};

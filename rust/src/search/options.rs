@@ -50,7 +50,13 @@ impl SortKey {
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct SnippetOptions {
-    pub field: String,
+    /// Columns that snippets are cut from.
+    pub fields: Vec<String>,
+    /// At most so many parts of each text, joined by `separator`.
+    #[serde(default = "one")]
+    pub fragments: usize,
+    #[serde(default = "ellipsis")]
+    pub separator: String,
     #[serde(default = "snippet_chars")]
     pub max_chars: usize,
     #[serde(default = "open_mark")]
@@ -61,6 +67,14 @@ pub struct SnippetOptions {
 
 fn yes() -> bool {
     true
+}
+
+fn one() -> usize {
+    1
+}
+
+fn ellipsis() -> String {
+    " … ".to_owned()
 }
 
 fn snippet_chars() -> usize {
@@ -78,7 +92,7 @@ fn close_mark() -> String {
 const DEFAULT_BATCH_ROWS: usize = 8192;
 
 impl Options {
-    /// `order` is `"score"` or a list of sort keys, `snippet` names a field, `statistics` are those to score by.
+    /// `order` is `"score"` or a list of sort keys, `snippet` names fields, `statistics` are those to score by.
     pub fn new(
         limit: Option<usize>,
         order: Option<Value>,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Float32Array, RecordBatch, RecordBatchOptions, StringArray};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Float32Array, RecordBatch, RecordBatchOptions, StringArray,
+};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 
 use super::options::SnippetOptions;
@@ -23,13 +25,37 @@ pub struct Output {
     /// Columns that are read from the split.
     inner: SchemaRef,
     sources: Vec<Source>,
-    highlighter: Option<Highlighter>,
 }
 
 enum Source {
     Read(usize),
     Score,
-    Snippet(usize),
+    Snippet(Snippets),
+}
+
+/// Columns that snippets are cut from, by their places among those that are read.
+struct Snippets {
+    columns: Vec<(usize, Highlighter)>,
+    separator: String,
+}
+
+impl Snippets {
+    /// The parts that match of all columns; if nothing matches, the begin of the first that has a value.
+    fn of(&self, read: &[ArrayRef], row: usize) -> Option<String> {
+        let mut first = None;
+        let mut matching = Vec::new();
+        for (at, highlighter) in &self.columns {
+            let texts = read[*at].as_binary::<i64>();
+            if texts.is_null(row) {
+                continue;
+            }
+            match highlighter.snippet(&lossy(texts.value(row))) {
+                (text, true) => matching.push(text),
+                (text, false) => first = first.or(Some(text)),
+            }
+        }
+        if matching.is_empty() { first } else { Some(matching.join(&self.separator)) }
+    }
 }
 
 impl Output {
@@ -40,7 +66,6 @@ impl Output {
         snippet: Option<&SnippetOptions>,
     ) -> Result<Output> {
         let mut fields: Vec<Arc<Field>> = Vec::new();
-        let mut highlighter = None;
         let mut sources = Vec::new();
         for field in schema.fields() {
             let own = split.layout.get(field.name()).is_some();
@@ -50,15 +75,20 @@ impl Output {
                     let options = snippet.ok_or_else(|| {
                         EngineError::bad_query("a snippet needs to know of which column")
                     })?;
-                    highlighter = Some(Highlighter::new(split, node, options)?);
-                    let text = Arc::new(Field::new(&options.field, TEXT, true));
-                    sources.push(Source::Snippet(place(&mut fields, &text)));
+                    let mut columns = Vec::new();
+                    for name in &options.fields {
+                        let text = Arc::new(Field::new(name, TEXT, true));
+                        let highlighter = Highlighter::new(split, node, name, options)?;
+                        columns.push((place(&mut fields, &text), highlighter));
+                    }
+                    let separator = options.separator.clone();
+                    sources.push(Source::Snippet(Snippets { columns, separator }));
                 }
                 _ => sources.push(Source::Read(place(&mut fields, field))),
             }
         }
         let inner = Arc::new(Schema::new(fields));
-        Ok(Output { schema, inner, sources, highlighter })
+        Ok(Output { schema, inner, sources })
     }
 
     pub fn wants_score(&self) -> bool {
@@ -84,11 +114,9 @@ impl Output {
                     let scores: ArrayRef = Arc::new(Float32Array::from(scores.to_vec()));
                     cast(&scores, self.schema.field(at).data_type())
                 }
-                Source::Snippet(inner) => {
-                    let texts = read[*inner].as_binary::<i64>();
-                    let highlighter = self.highlighter.as_ref();
-                    let mark = |text: &[u8]| highlighter.map(|h| h.snippet(&lossy(text)));
-                    let snippets: StringArray = texts.iter().map(|t| t.and_then(mark)).collect();
+                Source::Snippet(snippets) => {
+                    let rows = 0..docs.len();
+                    let snippets: StringArray = rows.map(|row| snippets.of(&read, row)).collect();
                     cast(&(Arc::new(snippets) as ArrayRef), self.schema.field(at).data_type())
                 }
             }

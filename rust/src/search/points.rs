@@ -19,6 +19,9 @@ pub enum Points {
     Any(Vec<Points>),
     Not(Box<Points>),
     Times(Box<Points>, f64),
+    /// These points for every row that matches.
+    Same(Box<Points>, f64),
+    AtLeast(Vec<Points>, usize),
     Never,
 }
 
@@ -39,6 +42,11 @@ impl Points {
             Node::Boost { arg, boost } => {
                 Points::Times(Box::new(open(arg, matched)?), f64::from(*boost))
             }
+            Node::Constant { score, .. } if matched => Points::Constant(f64::from(*score)),
+            Node::Constant { arg, score } => {
+                Points::Same(Box::new(open(arg, false)?), f64::from(*score))
+            }
+            Node::AtLeast { args, count } => Points::AtLeast(all(args, false)?, *count),
             Node::Search { query, fields, mode } => {
                 let known = Fields::of_layout(&scoring.split.layout);
                 open(&query.lower(&known, fields, *mode)?, matched)?
@@ -76,6 +84,11 @@ impl Points {
                 }
             }
             Points::Times(part, times) => part.at(doc).map(|points| points * *times),
+            Points::Same(part, points) => part.at(doc).map(|_| *points),
+            Points::AtLeast(parts, count) => {
+                let found: Vec<f64> = parts.iter_mut().filter_map(|part| part.at(doc)).collect();
+                (found.len() >= *count).then(|| found.iter().sum())
+            }
         }
     }
 

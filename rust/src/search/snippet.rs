@@ -9,15 +9,20 @@ use tantivy::tokenizer::TextAnalyzer;
 use super::options::SnippetOptions;
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};
-use crate::query::{Fields, Node, wildcard_regex};
+use crate::query::{Fields, Near, Node, tokenize, wildcard_regex};
 use crate::store::lock;
 use crate::tokenizer;
 
-/// Marks the words of a query in one column.
+/// Bytes of a matching word, and its token.
+type Mark = (Range<usize>, String);
+
+/// Marks the words of one column that a query asks for.
 pub struct Highlighter {
     analyzer: Mutex<TextAnalyzer>,
     wanted: Wanted,
     max_chars: usize,
+    fragments: usize,
+    separator: String,
     pre: String,
     post: String,
 }
@@ -28,7 +33,7 @@ struct Wanted {
     tokens: HashSet<String>,
     prefixes: Vec<String>,
     patterns: Vec<regex::Regex>,
-    fuzzy: Vec<(String, u8)>,
+    fuzzy: Vec<Near>,
 }
 
 impl Wanted {
@@ -36,13 +41,18 @@ impl Wanted {
         self.tokens.contains(token)
             || self.prefixes.iter().any(|prefix| token.starts_with(prefix.as_str()))
             || self.patterns.iter().any(|pattern| pattern.is_match(token))
-            || self.fuzzy.iter().any(|(word, distance)| edits(word, token) <= *distance as usize)
+            || self.fuzzy.iter().any(|near| near.holds(token.as_bytes()))
     }
 }
 
 impl Highlighter {
-    pub fn new(split: &Arc<Split>, node: &Node, options: &SnippetOptions) -> Result<Highlighter> {
-        let column = split.layout.get(&options.field);
+    pub fn new(
+        split: &Arc<Split>,
+        node: &Node,
+        field: &str,
+        options: &SnippetOptions,
+    ) -> Result<Highlighter> {
+        let column = split.layout.get(field);
         let name = column.and_then(|c| c.tokenizer.as_deref()).unwrap_or("raw");
         let mut wanted = Wanted::default();
         if let Some(column) = column {
@@ -52,18 +62,25 @@ impl Highlighter {
             analyzer: Mutex::new(tokenizer::analyzer(name)?),
             wanted,
             max_chars: options.max_chars.max(1),
+            fragments: options.fragments.max(1),
+            separator: options.separator.clone(),
             pre: options.pre.clone(),
             post: options.post.clone(),
         })
     }
 
-    /// The window of the text with the most different matching words.
-    pub fn snippet(&self, text: &str) -> String {
+    /// The parts of the text with the most different matching words, and whether any matches.
+    pub fn snippet(&self, text: &str) -> (String, bool) {
         let marks = self.marks(text);
-        let window = self.window(text, &marks);
+        let shown = self.windows(text, &marks).into_iter();
+        let shown: Vec<String> = shown.map(|window| self.marked(text, window, &marks)).collect();
+        (shown.join(&self.separator), !marks.is_empty())
+    }
+
+    fn marked(&self, text: &str, window: Range<usize>, marks: &[Mark]) -> String {
         let mut out = String::with_capacity(window.len() + 16);
         let mut at = window.start;
-        for (mark, _) in &marks {
+        for (mark, _) in marks {
             if mark.start < at || mark.end > window.end {
                 continue;
             }
@@ -77,11 +94,39 @@ impl Highlighter {
         out
     }
 
+    /// The best window, then the best of what is left, in the order of the text; windows that touch are one.
+    fn windows(&self, text: &str, marks: &[Mark]) -> Vec<Range<usize>> {
+        let mut found = vec![self.window(text, marks)];
+        while found.len() < self.fragments {
+            let shown = |mark: &Range<usize>| {
+                found.iter().any(|w| w.start <= mark.start && mark.end <= w.end)
+            };
+            let left: Vec<Mark> = marks.iter().filter(|(m, _)| !shown(m)).cloned().collect();
+            if left.is_empty() {
+                break;
+            }
+            let next = self.window(text, &left);
+            if found.contains(&next) {
+                break;
+            }
+            found.push(next);
+        }
+        found.sort_unstable_by_key(|window| window.start);
+        let mut apart: Vec<Range<usize>> = Vec::new();
+        for window in found {
+            match apart.last_mut() {
+                Some(last) if window.start <= last.end => last.end = last.end.max(window.end),
+                _ => apart.push(window),
+            }
+        }
+        apart
+    }
+
     /// Bytes of the matching words, in order.
-    fn marks(&self, text: &str) -> Vec<(Range<usize>, String)> {
+    fn marks(&self, text: &str) -> Vec<Mark> {
         let mut analyzer = lock(&self.analyzer);
         let mut stream = analyzer.token_stream(text);
-        let mut marks: Vec<(Range<usize>, String)> = Vec::new();
+        let mut marks: Vec<Mark> = Vec::new();
         while let Some(token) = stream.next() {
             let range = token.offset_from..token.offset_to;
             let apart = marks.last().is_none_or(|(last, _)| last.end <= range.start);
@@ -92,7 +137,7 @@ impl Highlighter {
         marks
     }
 
-    fn window(&self, text: &str, marks: &[(Range<usize>, String)]) -> Range<usize> {
+    fn window(&self, text: &str, marks: &[Mark]) -> Range<usize> {
         let mut best = (0, 0..self.end_of(text, 0));
         for (first, (mark, _)) in marks.iter().enumerate() {
             let end = self.end_of(text, mark.start);
@@ -137,24 +182,19 @@ impl Highlighter {
 }
 
 fn tokens_of(column: &Column, text: &str) -> Result<Vec<String>> {
-    let name = column.tokenizer.as_deref().unwrap_or("raw");
-    let mut analyzer = tokenizer::analyzer(name)?;
-    let mut stream = analyzer.token_stream(text);
-    let mut tokens = Vec::new();
-    while let Some(token) = stream.next() {
-        tokens.push(token.text.clone());
-    }
-    Ok(tokens)
+    Ok(tokenize(column, text)?.into_iter().map(|(_, token)| token).collect())
 }
 
 /// Finds the tokens the query asks of the column; what is negated asks for nothing.
 fn collect(split: &Arc<Split>, column: &Column, node: &Node, wanted: &mut Wanted) -> Result<()> {
     let here = |field: &str| field == column.name;
     match node {
-        Node::And { args } | Node::Or { args } => {
+        Node::And { args } | Node::Or { args } | Node::AtLeast { args, .. } => {
             args.iter().try_for_each(|arg| collect(split, column, arg, wanted))?;
         }
-        Node::Boost { arg, .. } => collect(split, column, arg, wanted)?,
+        Node::Boost { arg, .. } | Node::Constant { arg, .. } => {
+            collect(split, column, arg, wanted)?
+        }
         Node::Search { query, fields, mode } => {
             let known = Fields::of_layout(&split.layout);
             collect(split, column, &query.lower(&known, fields, *mode)?, wanted)?;
@@ -176,9 +216,10 @@ fn collect(split: &Arc<Split>, column: &Column, node: &Node, wanted: &mut Wanted
         Node::TokenRegex { field, pattern } if here(field) => {
             wanted.patterns.push(compiled(&format!("\\A(?:{pattern})\\z"))?);
         }
-        Node::Fuzzy { field, text, distance } if here(field) => {
-            let tokens = tokens_of(column, text)?;
-            wanted.fuzzy.extend(tokens.into_iter().map(|token| (token, *distance)));
+        Node::Fuzzy { field, text, distance, prefix } if here(field) => {
+            for token in tokens_of(column, text)? {
+                wanted.fuzzy.push(Near::new(&token, *distance, *prefix)?);
+            }
         }
         _ => {}
     }
@@ -187,26 +228,4 @@ fn collect(split: &Arc<Split>, column: &Column, node: &Node, wanted: &mut Wanted
 
 fn compiled(pattern: &str) -> Result<regex::Regex> {
     regex::Regex::new(pattern).map_err(EngineError::bad_query)
-}
-
-/// Edits between two words, a swap of neighbours being one; words of very different length are far.
-fn edits(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > 2 {
-        return usize::MAX;
-    }
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let same = usize::from(a[i - 1] != b[j - 1]);
-            let mut cost = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + same);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                cost = cost.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(cost);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }

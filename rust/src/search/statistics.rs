@@ -59,10 +59,11 @@ pub fn has_lengths(split: &Split, column: &Column) -> bool {
 /// Words and phrases that give points; what is negated gives none, and a pattern always the same.
 pub fn scored_words(split: &Split, node: &Node, found: &mut Vec<Node>) -> Result<()> {
     match node {
-        Node::And { args } | Node::Or { args } => {
+        Node::And { args } | Node::Or { args } | Node::AtLeast { args, .. } => {
             args.iter().try_for_each(|arg| scored_words(split, arg, found))?;
         }
-        Node::Boost { arg, .. } => scored_words(split, arg, found)?,
+        // tantivy counts the words below a constant, too
+        Node::Boost { arg, .. } | Node::Constant { arg, .. } => scored_words(split, arg, found)?,
         Node::Search { query, fields, mode } => {
             let known = Fields::of_layout(&split.layout);
             scored_words(split, &query.lower(&known, fields, *mode)?, found)?;

@@ -17,4 +17,8 @@ pub use sidecar::{
     Encoding, Layout, SIDECAR_FILE, SIDECAR_SUM_FILE, SIDECAR_VERSION, Sidecar, SidecarColumn,
     SourceFiles,
 };
+
 pub use types::{parse as parse_type, to_spark};
+
+/// Prefix of fields that hold the trigrams of a column.
+pub const TRIGRAMS_PREFIX: &str = "_indextables_trigrams.";

@@ -55,7 +55,7 @@ fn kind(c: char) -> Kind {
 const SHORTEST_HEX: usize = 4;
 
 /// The length of the hexadecimal number this text begins with, 0 if it begins with none.
-fn hex_length(text: &str) -> usize {
+pub(super) fn hex_length(text: &str) -> usize {
     let body = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     let prefix = text.len() - body.len();
     let digits = body.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(body.len());
@@ -69,7 +69,7 @@ fn hex_length(text: &str) -> usize {
 }
 
 /// The length of the word this text begins with.
-fn word_length(text: &str) -> usize {
+pub(super) fn word_length(text: &str) -> usize {
     let mut chars = text.char_indices().map(|(at, c)| (at, kind(c))).peekable();
     let Some((_, first)) = chars.next() else { return 0 };
     let mut run = first;

@@ -9,6 +9,7 @@ use tantivy::{Index, TantivyError};
 use tantivy_columnar::{ColumnType, ColumnarReader};
 
 use crate::error::Result;
+use crate::split::TRIGRAMS_PREFIX;
 use crate::write::schema::SOURCE_PREFIX;
 
 /// Separates the members of a path in the name of a column.
@@ -21,7 +22,8 @@ pub fn doc_mapping(index: &Index) -> Result<Value> {
     let schema: Schema = index.schema();
     let members = members_of(index)?;
     let fields = schema.fields().map(|(_, entry)| entry);
-    let shown = fields.filter(|entry| !entry.name().starts_with(SOURCE_PREFIX));
+    let hidden = |name: &str| [SOURCE_PREFIX, TRIGRAMS_PREFIX].iter().any(|p| name.starts_with(p));
+    let shown = fields.filter(|entry| !hidden(entry.name()));
     Ok(shown.map(|entry| mapping(entry, members.children.get(entry.name()))).collect())
 }
 

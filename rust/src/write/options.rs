@@ -65,6 +65,9 @@ pub struct FieldSpec {
     pub indexed: Option<bool>,
     pub stats: Option<bool>,
     pub json_mode: Option<JsonMode>,
+    /// A string column also gets the trigrams of its values, to find parts of them.
+    #[serde(default)]
+    pub trigrams: bool,
     /// Of a companion: the values are kept in the split, too.
     pub kept: Option<bool>,
     /// Of a companion: where the column is in the files of the source.

@@ -36,6 +36,17 @@ pub enum Cells {
     Wrapped(String, Node),
 }
 
+impl Cells {
+    /// The same strings for another field, if they are strings.
+    pub fn texts(&self) -> Option<Cells> {
+        match self {
+            Self::Text(array) => Some(Self::Text(array.clone())),
+            Self::LargeText(array) => Some(Self::LargeText(array.clone())),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct BoundColumn {
     pub field: Field,

@@ -6,7 +6,8 @@ use tantivy::schema::{
 };
 
 use crate::error::Result;
-use crate::split::{Encoding, Layout};
+use crate::split::{Encoding, Layout, TRIGRAMS_PREFIX};
+use crate::tokenizer::TRIGRAMS;
 use crate::write::column::{Column, Facts};
 use crate::write::options::{JsonMode, Record};
 
@@ -21,6 +22,8 @@ pub struct FieldPlan {
     pub source: Option<String>,
     /// Exact strings are bytes: some are not UTF-8.
     pub source_bytes: bool,
+    /// Name of the field with the trigrams of every value, if it is wanted.
+    pub trigrams: Option<String>,
     /// What the field cannot give back is read from the source's files.
     companion: bool,
 }
@@ -64,6 +67,8 @@ impl FieldPlan {
             source: (exact || encoding == E::StringBytes)
                 .then(|| format!("{SOURCE_PREFIX}{}", column.name)),
             source_bytes: facts.not_utf8,
+            trigrams: (spec.trigrams && matches!(encoding, E::Text | E::String | E::StringBytes))
+                .then(|| format!("{TRIGRAMS_PREFIX}{}", column.name)),
             companion,
         }
     }
@@ -82,7 +87,7 @@ impl FieldPlan {
     }
 }
 
-/// The schema of these columns, in their order, with the fields of exact strings behind.
+/// The schema of these columns, in their order, with the fields of exact strings and of trigrams behind.
 pub fn build(columns: &[Column], plans: &[FieldPlan]) -> Result<Schema> {
     let mut builder = Schema::builder();
     for (column, plan) in columns.iter().zip(plans) {
@@ -97,6 +102,10 @@ pub fn build(columns: &[Column], plans: &[FieldPlan]) -> Result<Schema> {
         } else {
             builder.add_text_field(source, TextOptions::default().set_stored());
         }
+    }
+    for name in plans.iter().filter_map(|plan| plan.trigrams.as_deref()) {
+        let indexing = indexing(TRIGRAMS, Record::Basic, false);
+        builder.add_text_field(name, TextOptions::default().set_indexing_options(indexing));
     }
     Ok(builder.build())
 }

@@ -321,7 +321,7 @@ impl OpenSplit {
 
     fn bind(&self, columns: &[Column], prepared: Vec<Prepared>) -> Result<BoundBatch> {
         let mut bound = Vec::with_capacity(columns.len());
-        let mut sources = Vec::new();
+        let (mut sources, mut trigrams) = (Vec::new(), Vec::new());
         for ((column, plan), prepared) in columns.iter().zip(&self.plans).zip(prepared) {
             let Some(cells) = prepared.cells else { continue };
             let field = self.schema.get_field(&column.name)?;
@@ -333,6 +333,11 @@ impl OpenSplit {
             };
             let passes = Passes::new(plan.indexed, plan.fast, plan.stored);
             let nulls = prepared.nulls;
+            if let (Some(name), Some(cells)) = (&plan.trigrams, cells.texts()) {
+                let (field, nulls) = (self.schema.get_field(name)?, nulls.clone());
+                let passes = Passes::new(true, false, false);
+                trigrams.push(BoundColumn { field, cells, nulls, passes });
+            }
             match prepared.stored {
                 None => bound.push(BoundColumn { field, cells, nulls: nulls.clone(), passes }),
                 Some(stored) => {
@@ -358,6 +363,7 @@ impl OpenSplit {
             }
         }
         bound.append(&mut sources);
+        bound.append(&mut trigrams);
         Ok(bound)
     }
 

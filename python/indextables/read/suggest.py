@@ -1,0 +1,60 @@
+"""Words of the dictionaries of a table: completions, and what a misspelt word may be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from indextables.errors import error
+from indextables.plan.tree import ALL
+from indextables.read.rows import opened
+from indextables.read.spec import sources_of, spec_of
+
+if TYPE_CHECKING:
+    from indextables.read.table import OpenTable
+
+# so many words of each split are counted together
+_MOST_WORDS = 1000
+_MOST_EDITS = 2
+
+
+def suggest_words(
+    table: OpenTable, column: str, text: str, limit: int, *, similar: bool
+) -> list[tuple[str, int]]:
+    """Words of a column that begin like the last word of a text, or are nearly it.
+
+    With the number of their rows; the word itself is no suggestion of what it may be.
+    """
+    info = table.columns.get(column)
+    if info is None or info.partition or not info.indexed or info.role not in ("text", "string"):
+        names = [i.name for i in table.columns.infos if i.role in ("text", "string")]
+        raise error("COLUMN_UNKNOWN", columns=column, available=", ".join(names))
+    if not similar:
+        return _commonest(_count(table, column, text, None), limit)
+    for distance in range(1, _MOST_EDITS + 1):
+        found = _count(table, column, text, distance)
+        found.pop(text.strip().lower(), None)
+        if found:
+            return _commonest(found, limit)
+    return []
+
+
+def _commonest(words: Counter[str], limit: int) -> list[tuple[str, int]]:
+    return sorted(words.items(), key=lambda each: (-each[1], each[0]))[:limit]
+
+
+def _count(table: OpenTable, column: str, text: str, distance: int | None) -> Counter[str]:
+    """Words of all splits with the number of their rows."""
+    files = table.snapshot.files()
+    spec = spec_of(table.store, table.settings, table.snapshot, pa.schema([]), queries=[ALL])
+    counted: Counter[str] = Counter()
+    for source in sources_of(files, [0] * files.num_rows):
+        split = opened(spec, source)
+        if distance is None:
+            found = split.complete(column, text, _MOST_WORDS)
+        else:
+            found = split.similar(column, text, distance, _MOST_WORDS)
+        counted.update(dict(found))
+    return counted

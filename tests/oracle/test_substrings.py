@@ -1,0 +1,91 @@
+"""Patterns on columns with trigrams give the rows that Spark finds in Parquet."""
+
+from __future__ import annotations
+
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+LOCAL = "spark.indextables.read.local.enabled"
+PIECES = [
+    "Error",
+    "time",
+    "OUT",
+    "ÄÖü",
+    "ß",
+    "İx",
+    "ΟΔΟΣ ",
+    "οδος",
+    "a.b",
+    "%_",
+    " ",
+    "7",
+    "日本語",
+]
+OPTIONS = {"indexing.typemap.message": "text+ngram", "indexing.typemap.name": "string+ngram"}
+
+
+@pytest.fixture(scope="module")
+def views(spark, tmp_path_factory):
+    rng = random.Random(5)
+
+    def text() -> str | None:
+        return None if rng.random() < 0.1 else "".join(rng.choices(PIECES, k=rng.randint(0, 7)))
+
+    columns = {name: [text() for _ in range(400)] for name in ("message", "name")}
+    folder = tmp_path_factory.mktemp("substrings")
+    pq.write_table(pa.table({"id": range(400), **columns}), folder / "rows.parquet")
+    plain = spark.read.parquet(str(folder / "rows.parquet"))
+    plain.createOrReplaceTempView("plain")
+    writer = plain.repartition(3).write.format("indextables").options(**OPTIONS)
+    writer.save(str(folder / "table"))
+    spark.read.format("indextables").load(str(folder / "table")).createOrReplaceTempView("indexed")
+    return [value for value in columns["message"] if value]
+
+
+def conditions(rng: random.Random, values: list[str]) -> list[str]:
+    found = []
+    for _ in range(6):
+        value = rng.choice(values)
+        start = rng.randrange(len(value))
+        part = value[start : start + rng.randint(1, 6)]
+        like = part.replace("%", "\\\\%").replace("_", "\\\\_")
+        column = rng.choice(["message", "name"])
+        found += [
+            f"{column} LIKE '%{like}%'",
+            f"{column} ILIKE '%{like}%'",
+            f"lower({column}) LIKE '%{like.lower()}%'",
+            f"contains({column}, '{part}')",
+            f"NOT contains(lower({column}), '{part.lower()}')",
+            f"{column} RLIKE 'rr.r{rng.choice(['', '.*', 't'])}'",
+            f"endswith({column}, '{part}')",
+        ]
+    return found
+
+
+@pytest.mark.parametrize("local", ["true", "false"], ids=["planner", "executors"])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_same_rows_are_found(spark, views, local: str, seed: int):
+    asked = conditions(random.Random(seed), views)
+    parts = [f"count_if(id >= 0) FILTER (WHERE {each})" for each in asked]
+    want = list(spark.sql(f"SELECT {', '.join(parts)} FROM plain").first())
+    spark.conf.set(LOCAL, local)
+    try:
+        for condition, count in zip(asked, want, strict=True):
+            found = spark.sql(f"SELECT id FROM indexed WHERE {condition}").collect()
+            rows = spark.sql(f"SELECT id FROM plain WHERE {condition}").collect()
+            assert sorted(found) == sorted(rows), condition
+            assert len(rows) == count
+    finally:
+        spark.conf.unset(LOCAL)
+
+
+def test_explain_says_what_is_read(spark, views):
+    def plan(condition: str) -> str:
+        return spark.sql(f"EXPLAIN SELECT id FROM indexed WHERE {condition}").first()[0]
+
+    assert "reads every value" not in plan("message LIKE '%rror%'")
+    assert "reads every value of: [message]" in plan("message LIKE '%rr%'")
+    assert "CONTAINS(LOWER(message)" in plan("message ILIKE '%rror%'")
