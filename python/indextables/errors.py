@@ -708,12 +708,6 @@ CODES: dict[str, Code] = {
         "correct the search text",
         "42601",
     ),
-    "SEARCH_MODE": Code(
-        InvalidError,
-        "`{mode}` is not a mode of search; allowed: {allowed}",
-        "use `query` for the query language, `simple` for what a person types",
-        "22023",
-    ),
     "QUERY_UNKNOWN_FIELD": Code(
         InvalidError,
         "IndexQuery references non-existent field '{field}'. Available fields are: [{available}]",
@@ -798,6 +792,12 @@ CODES: dict[str, Code] = {
         "Cannot use FIELDMATCH on field '{field}': it is tokenized",
         "use TEXTSEARCH or indexquery",
         "42809",
+    ),
+    "SEARCH_MODE": Code(
+        InvalidError,
+        "`{mode}` is not a mode of search; allowed: {allowed}",
+        "use `query` for the query language, `simple` for what a person types",
+        "22023",
     ),
     "SEARCH_NOT_PUSHED": Code(
         UnsupportedError,

@@ -62,7 +62,7 @@ def test_a_path_that_cannot_be_meant_is_refused_everywhere(spark, path, tmp_path
 def test_the_default_file_system_of_the_session_counts(spark, tmp_path):
     spark.conf.set("fs.defaultFS", "s3a://nobodys-bucket")
     try:
-        with pytest.raises(Exception, match="s3://nobodys-bucket"):
+        with pytest.raises(Exception, match="s3a://nobodys-bucket"):
             spark.sql(f"DESCRIBE INDEXTABLES DETAIL '{tmp_path}'").collect()
     finally:
         spark.conf.unset("fs.defaultFS")

@@ -6,11 +6,9 @@ import re
 
 import pytest
 
-CATALOG = "spark.sql.catalog.ix"
-
 
 @pytest.fixture
-def named(spark, tmp_path):
+def named(spark, tmp_path, request):
     """A catalog table with its companion, and the catalog that finds it."""
     place, index = str(tmp_path / "src"), str(tmp_path / "ix")
     spark.range(50).selectExpr("id", "concat('word', id % 5) AS message").write.parquet(place)
@@ -19,8 +17,10 @@ def named(spark, tmp_path):
         f"BUILD INDEXTABLES COMPANION FOR PARQUET '{place}' "
         f"INDEXING MODES ('message':'text') AT LOCATION '{index}'"
     )
-    spark.conf.set(CATALOG, "io.indextables.catalog.IndexTablesCatalog")
-    yield "ix.spark_catalog.default.catalog_source", str(tmp_path)
+    # a catalog remembers what it found: each test has its own
+    catalog = f"ix_{request.node.name}"
+    spark.conf.set(f"spark.sql.catalog.{catalog}", "io.indextables.catalog.IndexTablesCatalog")
+    yield f"{catalog}.spark_catalog.default.catalog_source", str(tmp_path)
     spark.sql("DROP TABLE catalog_source")
 
 
@@ -68,15 +68,16 @@ def test_a_region_has_its_own_root(spark, named):
 
 def test_the_catalog_only_reads(spark, named):
     name, root = named
+    catalog = name.partition(".")[0]
     properties(spark, location=f"{root}/ix")
     assert spark.table(name).count() == 50
-    assert spark.sql("SHOW TABLES IN ix.spark_catalog.default").count() == 0
-    assert spark.sql("SHOW NAMESPACES IN ix").count() == 0
+    assert spark.sql(f"SHOW TABLES IN {catalog}.spark_catalog.default").count() == 0
+    assert spark.sql(f"SHOW NAMESPACES IN {catalog}").count() == 0
     with pytest.raises(Exception, match="CATALOG_READ_ONLY"):
-        spark.sql("CREATE TABLE ix.spark_catalog.default.other (id int)")
+        spark.sql(f"CREATE TABLE {catalog}.spark_catalog.default.other (id int)")
     with pytest.raises(Exception, match="COMPANION_READ_ONLY"):
         spark.sql(f"INSERT INTO {name} VALUES (1, 'x')")
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
-        spark.table("ix.spark_catalog.default.nothing")
+        spark.table(f"{catalog}.spark_catalog.default.nothing")
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
-        spark.table("ix.too_short")
+        spark.table(f"{catalog}.too_short")

@@ -32,7 +32,6 @@ from indextables.expr.predicate import (
     Search,
     TextMatch,
     map_searches,
-    searches_in,
     walk,
 )
 from indextables.expr.regexes import translate_regex
@@ -100,8 +99,9 @@ def plan_filters(
         map_searches(bind(predicate, columns.schema, time_zone), settle) for predicate in predicates
     ]
     for predicate in bound:
-        for search in searches_in(predicate):
-            settle(search)
+        for node in walk(predicate):
+            for search in node.searches if isinstance(node, Opaque) else ():
+                settle(search)
     parts = [_true(predicate, columns) for predicate in bound]
     return FilterPlan(
         tuple(_worth(p, part, columns) for p, part in zip(bound, parts, strict=True)),

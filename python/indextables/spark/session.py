@@ -22,7 +22,7 @@ _REDACTED = "(?i)secret|password|token|access[.]?key"
 # settings have our prefix, options of a reader or writer need not
 _OURS = (
     r"(?i:(spark\.indextables\.|^(aws|azure|gcp|cloud|iceberg|databricks)\.).*"
-    r"(key|connectionString|proxy|credential$)|(^|spark\.indextables\.)companion\.parquet)"
+    r"(key|connectionString|proxy|credential$)|(^|spark\.indextables\.)companion\.(parquet|aws))"
 )
 
 Builder = TypeVar("Builder")
