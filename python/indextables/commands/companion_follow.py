@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import time
+from time import sleep
 from typing import TYPE_CHECKING
 
 from indextables.commands.companion_build import BuildRequest, build
@@ -52,7 +52,7 @@ def follow(
         if cycles is not None and done >= cycles:
             break
         try:
-            time.sleep(seconds * min(factor**failures, _LONGEST))
+            sleep(seconds * min(factor**failures, _LONGEST))
         except KeyboardInterrupt:
             break
     return last or {"table_path": request.destination, "status": "no_action"}
