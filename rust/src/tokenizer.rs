@@ -10,6 +10,7 @@ mod cjk;
 mod filters;
 mod identifiers;
 mod source_code;
+mod stream;
 mod trigrams;
 mod words;
 
@@ -24,7 +25,13 @@ pub use identifiers::is_whole;
 pub use trigrams::trigrams;
 
 use crate::error::{EngineError, Result};
+use cjk::CjkWords;
 use filters::Filters;
+use identifiers::Identifiers;
+use source_code::SourceCode;
+use stream::{Scanned, Scanner};
+use trigrams::Trigrams;
+use words::Words;
 
 pub const DEFAULT_TOKEN_LENGTH: usize = 255;
 /// Tantivy drops longer terms whatever the tokenizer says.
@@ -108,10 +115,10 @@ fn build(name: &str) -> Option<TextAnalyzer> {
 fn direct(base: &str, limit: usize) -> Option<TextAnalyzer> {
     Some(match base {
         "raw" | "keyword" => TextAnalyzer::from(RawTokenizer::default()),
-        "default" | "simple" => TextAnalyzer::from(words::WordTokenizer::new(limit)),
+        "default" | "simple" => TextAnalyzer::from(words(limit)),
         _ => {
             let stemmer = Stemmer::new(language(base.strip_suffix("_stem")?)?);
-            TextAnalyzer::builder(words::WordTokenizer::new(limit)).filter(stemmer).build()
+            TextAnalyzer::builder(words(limit)).filter(stemmer).build()
         }
     })
 }
@@ -125,19 +132,25 @@ fn divide(base: &str, limit: usize) -> Option<TextAnalyzerBuilder> {
         "raw_lowercase" | "lowercase" => {
             lower(TextAnalyzer::builder(RawTokenizer::default()), short)
         }
-        "default" | "simple" => TextAnalyzer::builder(words::WordTokenizer::new(limit)).dynamic(),
+        "default" | "simple" => TextAnalyzer::builder(words(limit)).dynamic(),
         "whitespace" => {
             TextAnalyzer::builder(WhitespaceTokenizer::default()).filter(short).dynamic()
         }
-        "chinese_compatible" => lower(TextAnalyzer::builder(cjk::CjkTokenizer::default()), short),
-        "source_code_default" => code(source_code::SourceCodeTokenizer::new(false), short),
-        "source_code_with_hex" => code(source_code::SourceCodeTokenizer::new(true), short),
-        TRIGRAMS => TextAnalyzer::builder(trigrams::TrigramTokenizer::default()).dynamic(),
-        "identifiers" => {
-            lower(TextAnalyzer::builder(identifiers::IdentifierTokenizer::default()), short)
-        }
+        "chinese_compatible" => lower(scan(CjkWords::default()), short),
+        "source_code_default" => code(SourceCode::new(false), short),
+        "source_code_with_hex" => code(SourceCode::new(true), short),
+        TRIGRAMS => scan(Trigrams::default()).dynamic(),
+        "identifiers" => lower(scan(Identifiers::default()), short),
         _ => lower(TextAnalyzer::builder(ngram(base)?), short),
     })
+}
+
+fn words(limit: usize) -> Scanned<Words> {
+    Scanned::new(Words::new(limit))
+}
+
+fn scan<S: Scanner>(scanner: S) -> TextAnalyzerBuilder<Scanned<S>> {
+    TextAnalyzer::builder(Scanned::new(scanner))
 }
 
 fn lower<T: tantivy::tokenizer::Tokenizer>(
@@ -147,8 +160,8 @@ fn lower<T: tantivy::tokenizer::Tokenizer>(
     tokens.filter(short).filter(LowerCaser).dynamic()
 }
 
-fn code(tokens: source_code::SourceCodeTokenizer, short: RemoveLongFilter) -> TextAnalyzerBuilder {
-    lower(TextAnalyzer::builder(tokens), short).filter_dynamic(AsciiFoldingFilter)
+fn code(scanner: SourceCode, short: RemoveLongFilter) -> TextAnalyzerBuilder {
+    lower(scan(scanner), short).filter_dynamic(AsciiFoldingFilter)
 }
 
 fn ngram(base: &str) -> Option<NgramTokenizer> {

@@ -1,28 +1,12 @@
 //! Words where there are spaces, single characters where the script has none (Chinese, Japanese, Korean).
 
-use std::iter::Peekable;
-use std::str::CharIndices;
+use tantivy::tokenizer::Token;
 
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use super::stream::{Scanner, set_next};
 
 #[derive(Clone, Default)]
-pub struct CjkTokenizer {
-    token: Token,
-}
-
-pub struct CjkStream<'a> {
-    text: &'a str,
-    chars: Peekable<CharIndices<'a>>,
-    token: &'a mut Token,
-}
-
-impl Tokenizer for CjkTokenizer {
-    type TokenStream<'a> = CjkStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> CjkStream<'a> {
-        self.token.reset();
-        CjkStream { text, chars: text.char_indices().peekable(), token: &mut self.token }
-    }
+pub struct CjkWords {
+    at: usize,
 }
 
 fn stands_alone(c: char) -> bool {
@@ -31,33 +15,26 @@ fn stands_alone(c: char) -> bool {
         | 0x20000..=0x3134F)
 }
 
-impl TokenStream for CjkStream<'_> {
-    fn advance(&mut self) -> bool {
-        let Some((start, first)) = self.chars.by_ref().find(|(_, c)| c.is_alphanumeric()) else {
+impl Scanner for CjkWords {
+    fn start(&mut self, _: &str) {
+        self.at = 0;
+    }
+
+    fn next(&mut self, text: &str, token: &mut Token) -> bool {
+        let rest = &text[self.at..];
+        let Some((skip, first)) = rest.char_indices().find(|(_, c)| c.is_alphanumeric()) else {
             return false;
         };
-        let mut end = start + first.len_utf8();
-        if !stands_alone(first) {
-            while let Some((at, c)) =
-                self.chars.next_if(|(_, c)| c.is_alphanumeric() && !stands_alone(*c))
-            {
-                end = at + c.len_utf8();
-            }
-        }
-        self.token.text.clear();
-        self.token.text.push_str(&self.text[start..end]);
-        self.token.offset_from = start;
-        self.token.offset_to = end;
-        self.token.position = self.token.position.wrapping_add(1);
+        let start = self.at + skip;
+        let length = if stands_alone(first) {
+            first.len_utf8()
+        } else {
+            let word = &text[start..];
+            word.find(|c: char| !c.is_alphanumeric() || stands_alone(c)).unwrap_or(word.len())
+        };
+        self.at = start + length;
+        set_next(token, text, start..self.at);
         true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
     }
 }
 

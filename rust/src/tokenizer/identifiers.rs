@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use tantivy::tokenizer::Token;
 
 use super::source_code::{hex_length, word_length};
+use super::stream::{Scanner, set};
 
 /// What may stand inside an identifier, a path, an address or a URL.
 const JOINTS: &str = "._-/\\@:$#%+~";
@@ -19,49 +20,34 @@ pub fn is_whole(token: &Token) -> bool {
 }
 
 #[derive(Clone, Default)]
-pub struct IdentifierTokenizer {
-    token: Token,
-}
-
-pub struct IdentifierStream<'a> {
-    text: &'a str,
+pub struct Identifiers {
     at: usize,
     /// Tokens of the current run in reverse order: bytes, position, number of parts.
     ahead: Vec<(Range<usize>, usize, usize)>,
     position: usize,
-    token: &'a mut Token,
 }
 
-impl Tokenizer for IdentifierTokenizer {
-    type TokenStream<'a> = IdentifierStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> IdentifierStream<'a> {
-        self.token.reset();
-        IdentifierStream { text, at: 0, ahead: Vec::new(), position: 0, token: &mut self.token }
-    }
-}
-
-impl IdentifierStream<'_> {
+impl Identifiers {
     /// The next run of letters and digits with joints between them.
-    fn next_run(&mut self) -> Option<Range<usize>> {
-        let start = self.at + self.text[self.at..].find(char::is_alphanumeric)?;
+    fn next_run(&mut self, text: &str) -> Option<Range<usize>> {
+        let start = self.at + text[self.at..].find(char::is_alphanumeric)?;
         let ends = |c: char| !(c.is_alphanumeric() || JOINTS.contains(c));
-        let end = self.text[start..].find(ends).map_or(self.text.len(), |length| start + length);
+        let end = text[start..].find(ends).map_or(text.len(), |length| start + length);
         self.at = end;
-        let run = self.text[start..end].trim_end_matches(|c: char| !c.is_alphanumeric());
+        let run = text[start..end].trim_end_matches(|c: char| !c.is_alphanumeric());
         Some(start..start + run.len())
     }
 
     /// Finds the tokens of a run: the whole, its words, and the parts of those.
-    fn take(&mut self, run: Range<usize>) {
+    fn take(&mut self, text: &str, run: Range<usize>) {
         let first = self.position;
         let mut inside = Vec::new();
         let mut at = run.start;
-        while let Some(skip) = self.text[at..run.end].find(char::is_alphanumeric) {
+        while let Some(skip) = text[at..run.end].find(char::is_alphanumeric) {
             at += skip;
-            let length = self.text[at..run.end].find(|c: char| !c.is_alphanumeric());
+            let length = text[at..run.end].find(|c: char| !c.is_alphanumeric());
             let end = length.map_or(run.end, |length| at + length);
-            self.take_word(at..end, &mut inside);
+            self.take_word(&text[at..end], at, &mut inside);
             at = end;
         }
         let parts = self.position - first;
@@ -73,8 +59,12 @@ impl IdentifierStream<'_> {
         self.ahead.reverse();
     }
 
-    fn take_word(&mut self, word: Range<usize>, found: &mut Vec<(Range<usize>, usize, usize)>) {
-        let text = &self.text[word.clone()];
+    fn take_word(
+        &mut self,
+        text: &str,
+        start: usize,
+        found: &mut Vec<(Range<usize>, usize, usize)>,
+    ) {
         let first = self.position;
         let place = found.len();
         let mut at = 0;
@@ -82,13 +72,13 @@ impl IdentifierStream<'_> {
             let rest = &text[at..];
             let length =
                 if hex_length(text) == text.len() { rest.len() } else { part_length(rest) };
-            found.push((word.start + at..word.start + at + length, self.position, 1));
+            found.push((start + at..start + at + length, self.position, 1));
             self.position += 1;
             at += length;
         }
         let parts = self.position - first;
         if parts > 1 {
-            found.insert(place, (word, first, parts));
+            found.insert(place, (start..start + text.len(), first, parts));
         }
     }
 }
@@ -100,28 +90,23 @@ fn part_length(word: &str) -> usize {
     letters + digits.unwrap_or(word.len() - letters)
 }
 
-impl TokenStream for IdentifierStream<'_> {
-    fn advance(&mut self) -> bool {
+impl Scanner for Identifiers {
+    fn start(&mut self, _: &str) {
+        self.at = 0;
+        self.position = 0;
+        self.ahead.clear();
+    }
+
+    fn next(&mut self, text: &str, token: &mut Token) -> bool {
         while self.ahead.is_empty() {
-            let Some(run) = self.next_run() else { return false };
-            self.take(run);
+            let Some(run) = self.next_run(text) else { return false };
+            self.take(text, run);
         }
         let Some((range, position, parts)) = self.ahead.pop() else { return false };
-        self.token.text.clear();
-        self.token.text.push_str(&self.text[range.clone()]);
-        self.token.offset_from = range.start;
-        self.token.offset_to = range.end;
-        self.token.position = position;
-        self.token.position_length = parts;
+        set(token, text, range);
+        token.position = position;
+        token.position_length = parts;
         true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
     }
 }
 

@@ -1,33 +1,19 @@
 //! Identifiers cut into their words: `parseHTTPHeader_v2` gives parse, HTTP, Header, v, 2.
 
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use tantivy::tokenizer::Token;
+
+use super::stream::{Scanner, set_next};
 
 #[derive(Clone)]
-pub struct SourceCodeTokenizer {
-    keep_hex: bool,
-    token: Token,
-}
-
-impl SourceCodeTokenizer {
-    /// With `keep_hex`, hexadecimal numbers such as `0x7fff` or `deadbeef01` stay whole.
-    pub fn new(keep_hex: bool) -> Self {
-        Self { keep_hex, token: Token::default() }
-    }
-}
-
-pub struct SourceCodeStream<'a> {
-    text: &'a str,
+pub struct SourceCode {
     at: usize,
     keep_hex: bool,
-    token: &'a mut Token,
 }
 
-impl Tokenizer for SourceCodeTokenizer {
-    type TokenStream<'a> = SourceCodeStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> SourceCodeStream<'a> {
-        self.token.reset();
-        SourceCodeStream { text, at: 0, keep_hex: self.keep_hex, token: &mut self.token }
+impl SourceCode {
+    /// With `keep_hex`, hexadecimal numbers such as `0x7fff` or `deadbeef01` stay whole.
+    pub fn new(keep_hex: bool) -> Self {
+        Self { at: 0, keep_hex }
     }
 }
 
@@ -89,31 +75,23 @@ pub(super) fn word_length(text: &str) -> usize {
     text.len()
 }
 
-impl TokenStream for SourceCodeStream<'_> {
-    fn advance(&mut self) -> bool {
-        let rest = &self.text[self.at..];
+impl Scanner for SourceCode {
+    fn start(&mut self, _: &str) {
+        self.at = 0;
+    }
+
+    fn next(&mut self, text: &str, token: &mut Token) -> bool {
+        let rest = &text[self.at..];
         let Some(skip) = rest.find(|c: char| kind(c) != Kind::Other) else { return false };
         let start = self.at + skip;
-        let before = self.text[..start].chars().next_back();
+        let before = text[..start].chars().next_back();
         let fresh = before.is_none_or(|c| kind(c) == Kind::Other);
-        let rest = &self.text[start..];
+        let rest = &text[start..];
         let hex = if self.keep_hex && fresh { hex_length(rest) } else { 0 };
         let length = if hex > 0 { hex } else { word_length(rest) };
         self.at = start + length;
-        self.token.text.clear();
-        self.token.text.push_str(&rest[..length]);
-        self.token.offset_from = start;
-        self.token.offset_to = self.at;
-        self.token.position = self.token.position.wrapping_add(1);
+        set_next(token, text, start..self.at);
         true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
     }
 }
 

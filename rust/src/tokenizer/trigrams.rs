@@ -1,6 +1,8 @@
 //! Every three characters of a text, in lower case: whatever contains a text has all trigrams of it.
 
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use tantivy::tokenizer::Token;
+
+use super::stream::Scanner;
 
 /// The characters of a text without a difference of case. The two small sigmas are one: which of them a capital
 /// becomes depends on the word, and on who asks.
@@ -18,45 +20,27 @@ pub fn trigrams(text: &str) -> Vec<String> {
 }
 
 #[derive(Clone, Default)]
-pub struct TrigramTokenizer {
+pub struct Trigrams {
     chars: Vec<char>,
-    token: Token,
-}
-
-pub struct TrigramStream<'a> {
-    chars: &'a [char],
     at: usize,
-    token: &'a mut Token,
 }
 
-impl Tokenizer for TrigramTokenizer {
-    type TokenStream<'a> = TrigramStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> TrigramStream<'a> {
-        self.token.reset();
-        self.token.position = 0;
+impl Scanner for Trigrams {
+    fn start(&mut self, text: &str) {
         self.chars.clear();
         self.chars.extend(folded(text));
-        TrigramStream { chars: &self.chars, at: 0, token: &mut self.token }
+        self.at = 0;
     }
-}
 
-impl TokenStream for TrigramStream<'_> {
     #[inline]
-    fn advance(&mut self) -> bool {
+    fn next(&mut self, _: &str, token: &mut Token) -> bool {
         let Some(three) = self.chars.get(self.at..self.at + 3) else { return false };
-        self.token.text.clear();
-        self.token.text.extend(three);
+        token.text.clear();
+        token.text.extend(three);
+        // no phrase is asked of trigrams: they share one position
+        token.position = 0;
         self.at += 1;
         true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
     }
 }
 
