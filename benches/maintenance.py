@@ -53,15 +53,15 @@ def run() -> list[Result]:
     done = subprocess.run(
         [sys.executable, "-c", _MERGE, str(path)], check=True, capture_output=True, text=True
     )
-    told = json.loads(done.stdout)
+    found = json.loads(done.stdout)
     table = indextables.open(str(path))
-    if (told["merged_files"], table.num_rows) != (SPLITS, SPLITS * ROWS):
-        raise AssertionError(f"{told} left {table.num_rows} rows")
+    if (found["merged_files"], table.num_rows) != (SPLITS, SPLITS * ROWS):
+        raise AssertionError(f"{found} left {table.num_rows} rows")
     shutil.rmtree(path)
     rows = SPLITS * ROWS
     what = f"MERGE SPLITS of {SPLITS} x {ROWS:,} rows"
     return [
-        Result(f"{what}, rate", rows / told["wall"], "rows/s", _RATE, at_most=False),
-        Result(f"{what}, rate per CPU second", rows / told["cpu"], "rows/s"),
-        Result(f"{what}, peak memory", told["peak"], "MB", _MEMORY_MB),
+        Result(f"{what}, rate", rows / found["wall"], "rows/s", _RATE, at_most=False),
+        Result(f"{what}, rate per CPU second", rows / found["cpu"], "rows/s"),
+        Result(f"{what}, peak memory", found["peak"], "MB", _MEMORY_MB),
     ]

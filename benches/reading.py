@@ -1,6 +1,6 @@
 """Queries over two million rows, as ratios of what Parquet takes in the same session.
 
-Search is asked of Parquet as a whole-word regular expression. Spark's own floor, the time of a
+Search in Parquet is a whole-word regular expression. Spark's own floor, the time of a
 query that does nothing, is shown beside them.
 """
 
@@ -18,7 +18,7 @@ from benches.report import Result, median_ms, side_by_side_ms, warm
 
 @dataclass(frozen=True)
 class Case:
-    """A question, how it is asked of Parquet where that differs, and its bar."""
+    """A query, how it is written for Parquet where that differs, and its bar."""
 
     what: str
     sql: str

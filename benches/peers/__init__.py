@@ -1,6 +1,6 @@
 """Search without Spark, beside what people use for it: the same rows, equal answers, CPU time.
 
-Every peer that is installed answers the same questions in turns; `make bench-peers` installs them.
+Every peer that is installed answers the same queries in turns; `make bench-peers` installs them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROWS = int(os.environ.get("INDEXTABLES_PEER_ROWS", "100000"))
 REPEAT = 7
-# times in a row that a question is asked in every turn
+# times in a row that a query is asked in every turn
 ASKED = 3
 # the module of each peer, and the library it needs
 PEERS = {
@@ -54,16 +54,16 @@ def run() -> list[Result]:
             place = Path(folder) / name
             place.mkdir()
             asked[name] = module.build(rows, place)
-        times = {question: _measure(question, asked) for question in asked["ours"]}
+        times = {query: _measure(query, asked) for query in asked["ours"]}
     _show(times)
-    return [_result(question, found) for question, found in times.items()]
+    return [_result(query, found) for query, found in times.items()]
 
 
 def _measure(
-    question: str, asked: Mapping[str, Mapping[str, Callable[[], object]]]
+    query: str, asked: Mapping[str, Mapping[str, Callable[[], object]]]
 ) -> dict[str, float]:
     """Median CPU milliseconds by peer; a different answer ends the run."""
-    able = {name: answers[question] for name, answers in asked.items() if question in answers}
+    able = {name: answers[query] for name, answers in asked.items() if query in answers}
     expected = able["ours"]()
     taken: dict[str, list[float]] = {name: [] for name in able}
     for turn in range(REPEAT + 1):
@@ -75,18 +75,18 @@ def _measure(
             if turn:  # the first turn warms up
                 taken[name].append((time.process_time() - start) * 1000 / ASKED)
             if found != expected:
-                raise AssertionError(f"{question}: {name} answers {found}, not {expected}")
+                raise AssertionError(f"{query}: {name} answers {found}, not {expected}")
     return {name: statistics.median(values) for name, values in taken.items()}
 
 
 def _show(times: Mapping[str, Mapping[str, float]]) -> None:
     table = Table("CPU ms", *PEERS)
-    for question, found in times.items():
-        table.add_row(question, *(f"{found[p]:.3f}" if p in found else "" for p in PEERS))
+    for query, found in times.items():
+        table.add_row(query, *(f"{found[p]:.3f}" if p in found else "" for p in PEERS))
     Console().print(table)
 
 
-def _result(question: str, found: Mapping[str, float]) -> Result:
+def _result(query: str, found: Mapping[str, float]) -> Result:
     rivals = {name: ms for name, ms in found.items() if name not in ("ours", "lean", FLOOR)}
     best = min(rivals, key=lambda name: rivals[name])
-    return Result(f"{question}, of {best}", found["ours"] / rivals[best], bar=1.0)
+    return Result(f"{query}, of {best}", found["ours"] / rivals[best], bar=1.0)

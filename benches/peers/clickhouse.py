@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 from chdb import session
 
-from benches.peers import questions as q
+from benches.peers import queries as q
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ import lance
 import pyarrow.compute as pc
 from lance.query import BooleanQuery, MatchQuery, Occur, PhraseQuery
 
-from benches.peers import questions as q
+from benches.peers import queries as q
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import indextables
-from benches.peers import questions as q
+from benches.peers import queries as q
 
 if TYPE_CHECKING:
     from collections.abc import Callable

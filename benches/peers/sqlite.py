@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from benches.peers import questions as q
+from benches.peers import queries as q
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import tantivy
 
-from benches.peers import questions as q
+from benches.peers import queries as q
 
 if TYPE_CHECKING:
     from collections.abc import Callable

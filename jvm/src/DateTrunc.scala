@@ -19,8 +19,8 @@ object OfferDateTrunc extends Rule[LogicalPlan] {
   private def offered(plan: LogicalPlan): LogicalPlan = plan match {
     case above @ (_: Aggregate | _: Project) =>
       above.mapExpressions(_.transform {
-        case t @ TruncTimestamp(unit: Literal, moment, Some(_)) if unit.value != null && moment.dataType == TimestampType =>
-          ApplyFunctionExpression(new DateTrunc(t.zoneId).of(2, 0), Seq(unit, moment))
+        case t @ TruncTimestamp(unit: Literal, timestamp, Some(_)) if unit.value != null && timestamp.dataType == TimestampType =>
+          ApplyFunctionExpression(new DateTrunc(t.zoneId).of(2, 0), Seq(unit, timestamp))
       }).mapChildren(offered)
     case other => other.mapChildren(offered)
   }

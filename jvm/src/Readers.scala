@@ -68,7 +68,7 @@ object TaskReaders {
 }
 
 /** A column that is the runner's, who fills it again: Spark would close it after a batch, and take structs apart. */
-private class Lent(vector: ValueVector) extends ArrowColumnVector(vector) {
+private class BorrowedVector(vector: ValueVector) extends ArrowColumnVector(vector) {
   override def close(): Unit = ()
 }
 
@@ -113,7 +113,7 @@ class TaskReader(start: () => Iterator[ColumnarBatch], wire: StructType, file: P
     if (!DataType.equalsIgnoreCompatibleNullability(rows.dataType, wire)) throw new IndexTablesException(
       s"[INTERNAL] a task's columns are ${rows.dataType.catalogString}, not ${wire.catalogString}")
     val columns = rows.getValueVector.asInstanceOf[StructVector]
-    new ColumnarBatch(Array.tabulate[ColumnVector](wire.length)(i => new Lent(columns.getChildByOrdinal(i))),
+    new ColumnarBatch(Array.tabulate[ColumnVector](wire.length)(i => new BorrowedVector(columns.getChildByOrdinal(i))),
       batch.numRows)
   }
 

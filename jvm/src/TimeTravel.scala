@@ -40,7 +40,7 @@ case class TravelByName(session: SparkSession) extends Rule[LogicalPlan] with Lo
   /** The timestamp of an expression that Spark can evaluate without a table. */
   private def instant(expression: Expression): String = {
     val cast = Cast(expression, TimestampType, Some(classic.sessionState.conf.sessionLocalTimeZone))
-    val row = Project(Seq(Alias(cast, "moment")()), OneRowRelation())
+    val row = Project(Seq(Alias(cast, "timestamp")()), OneRowRelation())
     val found = Dataset.ofRows(classic, row).collect().head
     if (found.isNullAt(0)) throw new IndexTablesException(s"[TIMESTAMP_INVALID] `${expression.sql}` is not a valid timestamp")
     found.get(0) match {

@@ -178,7 +178,7 @@ CODES: dict[str, Code] = {
     ),
     "COLUMN_RESERVED": Code(
         UnsupportedError,
-        "{command} cannot change a table with a column named `{column}`, which names rows",
+        "{command} does not work on a table with a column named `{column}`, which names rows",
         "write the rows to a new table in which the column has another name",
         "0A000",
     ),

@@ -9,7 +9,7 @@ import pytest
 import indextables
 from indextables import IndexTable, errors
 from indextables.log import open_log
-from indextables.spark.failures import as_ours
+from indextables.spark.failures import translate_errors
 from indextables.storage import open_store
 
 
@@ -126,16 +126,16 @@ def test_the_plain_python_door_says_the_same(spark, path):
 
 def test_a_range_that_makes_no_sense_is_refused(spark, path):
     reader = spark.read.format("indextables").option("readChangeFeed", "true")
-    with pytest.raises(errors.InvalidError, match="CHANGES_RANGE"), as_ours():
+    with pytest.raises(errors.InvalidError, match="CHANGES_RANGE"), translate_errors():
         reader.load(path).collect()
-    with pytest.raises(errors.InvalidError, match="CHANGES_RANGE"), as_ours():
+    with pytest.raises(errors.InvalidError, match="CHANGES_RANGE"), translate_errors():
         feed(spark, path, 7).collect()
 
 
 def test_versions_that_are_gone_are_named(spark, path):
     change_all(spark, path)
     open_store(path).delete([f"_transaction_log/{2:020d}.json"])
-    with pytest.raises(errors.UnsupportedError, match=r"version 2 .*available"), as_ours():
+    with pytest.raises(errors.UnsupportedError, match=r"version 2 .*available"), translate_errors():
         feed(spark, path, 1).collect()
 
 
@@ -164,7 +164,7 @@ def test_a_table_by_name_says_where_its_changes_are_read(spark, path):
     spark.sql(f"CREATE TABLE changes_by_name USING indextables LOCATION '{path}'")
     try:
         reader = spark.read.option("readChangeFeed", "true").option("startingVersion", 1)
-        with pytest.raises(errors.UnsupportedError, match="CHANGES_BY_NAME"), as_ours():
+        with pytest.raises(errors.UnsupportedError, match="CHANGES_BY_NAME"), translate_errors():
             reader.table("changes_by_name").collect()
         found = IndexTable.forName(spark, "changes_by_name").changes(1)
         assert events(found) == [(1, "insert", i) for i in range(10)]

@@ -10,7 +10,7 @@ import pytest
 
 import indextables
 from indextables import errors
-from indextables.spark.failures import as_ours
+from indextables.spark.failures import translate_errors
 
 LOCAL = "spark.indextables.read.local.enabled"
 
@@ -262,12 +262,15 @@ def test_explain_shows_tasks_when_the_planner_does_not_answer(spark, both, path)
 
 
 def test_a_wrong_query_fails_before_any_task(spark, both):
-    with pytest.raises(errors.QuerySyntaxError, match="position"), as_ours():
+    with pytest.raises(errors.QuerySyntaxError, match="position"), translate_errors():
         spark.sql("SELECT * FROM ours WHERE message indexquery 'a AND ('").collect()
 
 
 def test_path_without_a_table_is_said_in_one_line(spark, tmp_path):
-    with pytest.raises(errors.TableNotFoundError, match="there is no IndexTables table"), as_ours():
+    with (
+        pytest.raises(errors.TableNotFoundError, match="there is no IndexTables table"),
+        translate_errors(),
+    ):
         spark.read.format("indextables").load(str(tmp_path / "nothing"))
 
 

@@ -82,3 +82,7 @@ def test_a_column_that_would_name_rows_is_named(spark, table_path, name):
         with pytest.raises(Exception, match=f"COLUMN_RESERVED.*`{name}`"):
             spark.sql(text)
     assert open_log(open_store(table_path)).snapshot().version == before
+    found = spark.read.format("indextables").load(table_path)
+    assert sorted(found.collect()) == sorted(frame.collect())
+    assert found.where(f"`{name}` = 'v1'").select("id").collect() == [(1,)]
+    assert found.where("hash(id) != 0").count() == 3

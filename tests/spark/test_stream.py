@@ -9,7 +9,7 @@ import pytest
 
 from indextables import errors
 from indextables.log import open_log
-from indextables.spark.failures import as_ours
+from indextables.spark.failures import translate_errors
 from indextables.storage import open_store
 
 COLUMNS = ("id", "concat('event ', id) AS message", "cast(id % 3 AS int) AS kind")
@@ -54,7 +54,7 @@ def test_a_stream_makes_a_partitioned_table_and_grows_its_schema(feed, table_pat
     assert live(table_path).num_records == 12
     assert "loud" in live(table_path).schema.names
     add(12, 13)
-    with pytest.raises(errors.SchemaMismatchError, match="PARTITION_MISMATCH"), as_ours():
+    with pytest.raises(errors.SchemaMismatchError, match="PARTITION_MISMATCH"), translate_errors():
         run(grown, table_path, tmp_path / "c", "id")
 
 
@@ -101,7 +101,7 @@ def test_a_table_as_source_gives_appends_once(spark, table_path, tmp_path):
     rows.write.format("indextables").mode("append").save(table_path)
     assert copy(maxFilesPerTrigger="1") == 30
     spark.sql(f"DELETE FROM indextables.`{table_path}` WHERE id = 3")
-    with pytest.raises(errors.UnsupportedError, match="STREAM_CHANGED"), as_ours():
+    with pytest.raises(errors.UnsupportedError, match="STREAM_CHANGED"), translate_errors():
         copy()
     rows.write.format("indextables").mode("append").save(table_path)
     assert copy(skipChangeCommits="true") == 40
@@ -115,5 +115,5 @@ def test_a_source_whose_versions_are_gone_says_so(spark, table_path, tmp_path):
     open_log(open_store(str(tmp_path / "copy"))).checkpoint()
     (tmp_path / "copy" / "_transaction_log" / f"{1:020d}.json").unlink()
     stream = spark.readStream.format("indextables").option("startingVersion", 0)
-    with pytest.raises(errors.IndexTablesError, match="version 1"), as_ours():
+    with pytest.raises(errors.IndexTablesError, match="version 1"), translate_errors():
         run(stream.load(str(tmp_path / "copy")), str(tmp_path / "target"), tmp_path / "c")

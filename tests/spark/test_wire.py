@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 
 from indextables import errors
 from indextables.runtime.host_files import host_folder
-from indextables.spark.failures import as_ours
+from indextables.spark.failures import translate_errors
 from indextables.spark.planner import PROTOCOL, dispatch
 
 
@@ -64,7 +64,7 @@ def test_error_is_one_line(spark):
 
 
 def test_error_becomes_our_class_when_asked(spark):
-    with pytest.raises(errors.InvalidError, match="no path was given"), as_ours():
+    with pytest.raises(errors.InvalidError, match="no path was given"), translate_errors():
         spark.read.format("indextables").load()
 
 

@@ -10,7 +10,7 @@ from pyspark.sql.functions import col
 from indextables import IndexTable, errors
 from indextables.config import storage
 from indextables.log import open_log
-from indextables.spark.failures import as_ours
+from indextables.spark.failures import translate_errors
 from indextables.storage import open_store
 
 
@@ -43,7 +43,7 @@ def test_overwrite_replaces_all_rows(events, table_path):
 
 def test_default_mode_refuses_an_existing_table(events, table_path):
     events.write.format("indextables").save(table_path)
-    with pytest.raises(errors.TableExistsError), as_ours():
+    with pytest.raises(errors.TableExistsError), translate_errors():
         events.write.format("indextables").save(table_path)
     assert live(table_path).num_records == 20
 
@@ -62,7 +62,7 @@ def test_partitions_become_folders_with_one_split_each(events, table_path):
 
 def test_other_partitioning_is_refused(events, table_path):
     events.write.format("indextables").partitionBy("kind").save(table_path)
-    with pytest.raises(errors.SchemaMismatchError, match="kind"), as_ours():
+    with pytest.raises(errors.SchemaMismatchError, match="kind"), translate_errors():
         events.write.format("indextables").mode("append").partitionBy("id").save(table_path)
 
 
@@ -106,7 +106,7 @@ def test_overwrite_schema_replaces_schema_and_partitioning(events, table_path):
 
 def test_unknown_column_in_an_indexing_option_is_named(events, table_path):
     writer = events.write.format("indextables").option("indexing.typemap.nope", "text")
-    with pytest.raises(errors.SchemaMismatchError, match="nope"), as_ours():
+    with pytest.raises(errors.SchemaMismatchError, match="nope"), translate_errors():
         writer.save(table_path)
 
 
@@ -116,7 +116,7 @@ def test_missing_column_becomes_null_and_an_unknown_one_is_refused(spark, events
     table = spark.read.format("indextables").load(table_path)
     assert table.where("kind IS NULL").count() == 20
     other = events.selectExpr("*", "id AS surprise")
-    with pytest.raises(errors.SchemaMismatchError, match="surprise"), as_ours():
+    with pytest.raises(errors.SchemaMismatchError, match="surprise"), translate_errors():
         other.write.format("indextables").mode("append").save(table_path)
 
 
@@ -162,7 +162,10 @@ def test_rows_outside_the_condition_are_refused_and_leave_nothing(spark, events,
     before, files = live(table_path), set(Path(table_path).rglob("*.split"))
     for condition in ("id < 5", "kind = 1"):
         writer = events.write.format("indextables").mode("overwrite")
-        with pytest.raises(errors.SchemaMismatchError, match="OVERWRITE_OUTSIDE"), as_ours():
+        with (
+            pytest.raises(errors.SchemaMismatchError, match="OVERWRITE_OUTSIDE"),
+            translate_errors(),
+        ):
             writer.option("replaceWhere", condition).save(table_path)
     assert live(table_path).version == before.version
     assert set(Path(table_path).rglob("*.split")) == files
@@ -172,7 +175,7 @@ def test_a_condition_the_index_cannot_answer_is_refused_before_writing(events, t
     text = events.write.format("indextables").option("indexing.typemap.message", "text")
     text.save(table_path)
     writer = events.limit(1).write.format("indextables").mode("overwrite")
-    with pytest.raises(errors.UnsupportedError, match="OVERWRITE_CONDITION"), as_ours():
+    with pytest.raises(errors.UnsupportedError, match="OVERWRITE_CONDITION"), translate_errors():
         writer.option("replaceWhere", "id % 2 = 1").save(table_path)
 
 

@@ -9,7 +9,7 @@ from tests.stores.tables import SCHEMA, make_table
 
 import indextables
 from indextables.engine.cache import clear_memory
-from indextables.read.rows import opened
+from indextables.read.rows import split_of
 from indextables.runtime import handles
 from indextables.runtime.host_files import host_folder
 from indextables.spark import scan
@@ -129,10 +129,10 @@ def test_a_later_machine_loads_what_was_prewarmed_when_it_is_to_catch_up(
     handles.flush()
     clear_memory()
     proxy.requests.clear()
-    opened(spec, sources[0])
+    split_of(spec, sources[0])
     loaded = len(of_splits(proxy))
     assert loaded > 1
-    opened(spec, sources[0])
+    split_of(spec, sources[0])
     assert len(of_splits(proxy)) == loaded
     run(options, "FLUSH INDEXTABLES DISK CACHE")
     assert planned(table, catch_up)[1] == []

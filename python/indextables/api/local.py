@@ -34,7 +34,7 @@ from indextables.read.explain_score import EXPLAINED, explain_scores
 from indextables.read.request import ScanRequest
 from indextables.read.rows import put_in_order
 from indextables.read.scan import count_scan, run_scan
-from indextables.read.spec import PSEUDO, SCORE, SNIPPET
+from indextables.read.spec import PSEUDO, SCORE, SNIPPET, row_id
 from indextables.read.suggest import suggest_words
 from indextables.read.table import OpenTable
 from indextables.save.table import run_write_table
@@ -156,6 +156,7 @@ class Table:
         `explanation`: the parts of the query, each with the points it gives (None: it does not
         match) and, for words and phrases, the numbers they are computed from.
         """
+        row_id(self._snapshot.schema, "explain_score")
         names = [*self.schema.names, *EXPLAINED]
         return explain_scores(plan_exactly(self._table, self._best(query, names, where, limit)))
 

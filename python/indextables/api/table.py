@@ -26,7 +26,7 @@ from indextables.config.settings import resolve
 from indextables.errors import TableExistsError, TableNotFoundError, error
 from indextables.log import open_log
 from indextables.show.notebook import MOST_ROWS, facts_line, hits_table, table_card
-from indextables.spark.failures import as_ours
+from indextables.spark.failures import translate_errors
 from indextables.spark.functions import indexqueryall
 from indextables.spark.merge_builder import TARGET, MergeBuilder
 from indextables.spark.merge_builder import Target as ChangeTarget
@@ -99,7 +99,7 @@ class IndexTable:
     def isIndexTable(cls, spark: SparkSession, path: str) -> bool:  # noqa: N802
         """Whether there is a table at this path, with the session's credentials."""
         try:
-            with as_ours():
+            with translate_errors():
                 spark.sql(render(DescribeHistory(Target(path=path), 1))).collect()
         except TableNotFoundError:
             return False

@@ -25,6 +25,7 @@ from indextables.expr.predicate import (
     TRUE,
     UNKNOWN,
     And,
+    Approximate,
     ArrayContains,
     Bound,
     Call,
@@ -45,7 +46,6 @@ from indextables.expr.predicate import (
     Path,
     Predicate,
     Range,
-    Roughly,
     Search,
     TextMatch,
     TextTest,
@@ -290,7 +290,7 @@ def _near(
         other = solve(opposite, kind, chain, literal.value, literal.type)
         assert other is not None
         false = _within(path, kind, domain, other[0] - slack, other[1] + slack)
-    return Roughly(true, false)
+    return Approximate(true, false)
 
 
 def _floating_test(
@@ -387,7 +387,7 @@ def _lower_test(node: TextTest, lower: Call, scope: Scope) -> Predicate:
         return opaque
     if node.kind not in ("prefix", "suffix", "contains") or not isinstance(text, str):
         return opaque
-    return Roughly(Holding(subject[0], subject[1], text), opaque)
+    return Approximate(Holding(subject[0], subject[1], text), opaque)
 
 
 def _array_contains(node: ArrayContains, scope: Scope) -> Predicate:

@@ -203,7 +203,7 @@ class HasElement:
 
 
 @dataclass(frozen=True)
-class Roughly:
+class Approximate:
     """Bound form: something only Spark can tell, narrowed from both sides.
 
     Every row for which it is true passes `true`, every row for which it is false passes `false`.
@@ -213,7 +213,7 @@ class Roughly:
     false: Predicate
 
 
-Leaf = Range | OneOf | TextMatch | Holding | Missing | HasElement | Roughly
+Leaf = Range | OneOf | TextMatch | Holding | Missing | HasElement | Approximate
 Predicate = (
     And | Or | Not | Constant | Compare | In | IsNull | TextTest | ArrayContains | Search | Opaque
     | Leaf
@@ -366,7 +366,7 @@ def walk(predicate: Predicate) -> Iterator[Predicate]:
             yield from walk(arg)
     elif isinstance(predicate, Not):
         yield from walk(predicate.arg)
-    elif isinstance(predicate, Roughly):
+    elif isinstance(predicate, Approximate):
         yield from walk(predicate.true)
         yield from walk(predicate.false)
 

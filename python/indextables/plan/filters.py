@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from indextables.expr.binding import bind, conjunction
 from indextables.expr.predicate import (
     And,
+    Approximate,
     Constant,
     HasElement,
     Holding,
@@ -28,7 +29,6 @@ from indextables.expr.predicate import (
     Or,
     Predicate,
     Range,
-    Roughly,
     Search,
     TextMatch,
     map_searches,
@@ -151,15 +151,17 @@ def _substitute(predicate: Predicate, truths: Mapping[Predicate, bool | None]) -
         return And(args) if isinstance(predicate, And) else Or(args)
     if isinstance(predicate, Not):
         return Not(_substitute(predicate.arg, truths))
-    if isinstance(predicate, Roughly):
-        return Roughly(_substitute(predicate.true, truths), _substitute(predicate.false, truths))
+    if isinstance(predicate, Approximate):
+        return Approximate(
+            _substitute(predicate.true, truths), _substitute(predicate.false, truths)
+        )
     return predicate
 
 
 def _on_partitions(predicate: Predicate, columns: Columns) -> bool:
     """Whether a predicate is decided by partition values alone."""
     for node in walk(predicate):
-        if isinstance(node, Opaque | Search | Roughly):
+        if isinstance(node, Opaque | Search | Approximate):
             return False
         if isinstance(node, Range | OneOf | TextMatch | Missing | HasElement):
             info = columns.at(node.path)
@@ -213,7 +215,7 @@ def _any_of(parts: list[Part]) -> Part:
 def _leaf(leaf: Predicate, columns: Columns, *, wanted: bool) -> Part:  # noqa: PLR0911
     if isinstance(leaf, Search):
         return _search(leaf, columns, wanted=wanted)
-    if isinstance(leaf, Roughly):
+    if isinstance(leaf, Approximate):
         part = _true(leaf.true if wanted else leaf.false, columns)
         return part if part.grade == NO else Part(part.tree, SUPERSET)
     if isinstance(leaf, Holding):

@@ -12,13 +12,15 @@ from indextables.model.kinds import KINDS
 from indextables.plan.schemas import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from indextables.config.option import Option
     from indextables.config.settings import Settings
     from indextables.model.types import Struct
 
 _KEY_ROLES = ("string", "auto")
+# the columns that say where a row is: its split, and its number there
+ROW_ID_NAMES = ("_split", "_doc")
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,17 @@ def _found(schema: Struct, names: Sequence[str], key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(by_name[name.lower()] for name in names))
 
 
+def check_row_id(names: Collection[str], command: str) -> None:
+    """Raise if a column of the table hides one of those that say where a row is."""
+    for name in ROW_ID_NAMES:
+        if name in names:
+            raise error("COLUMN_RESERVED", column=name, command=command)
+
+
 def check_key_fields(spec: KeySpec, fields: Sequence[Mapping[str, Any]]) -> None:
     """Key columns must be found by their value: indexed as they are."""
     by_name = {field["name"]: field for field in fields}
+    check_row_id(by_name, "a primary key")
     for name in spec.inside:
         field = by_name[name]
         if field["role"] not in _KEY_ROLES or not field["indexed"]:

@@ -17,6 +17,7 @@ from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate_leaf
 from indextables.expr.predicate import (
     And,
+    Approximate,
     Constant,
     HasElement,
     Missing,
@@ -26,7 +27,6 @@ from indextables.expr.predicate import (
     Path,
     Predicate,
     Range,
-    Roughly,
     TextMatch,
     walk,
 )
@@ -183,7 +183,7 @@ def _leaf(
     *,
     wanted: bool,
 ) -> pa.Array:
-    if isinstance(leaf, Roughly):
+    if isinstance(leaf, Approximate):
         return _possible(leaf.true if wanted else leaf.false, partitions, extremes, rows)
     truth = evaluate_leaf(leaf, partitions)
     if truth is not None:

@@ -25,7 +25,7 @@ from indextables.log.transaction import Operation
 from indextables.plan.queries import split_queries
 from indextables.plan.tasks import group_splits
 from indextables.read.columns import plan_predicates
-from indextables.read.rows import hiding, opened, search_split
+from indextables.read.rows import search_split, split_of, split_without
 from indextables.read.spec import ReadSpec, Source, spec_of
 
 if TYPE_CHECKING:
@@ -256,16 +256,16 @@ def plan_changes(table: OpenTable, request: ScanRequest, rows: Sequence[ChangedR
 def read_changes(spec: ReadSpec, sources: Sequence[ChangeSource]) -> Iterator[pa.RecordBatch]:
     """The rows of changes."""
     for each in sources:
-        yield from search_split(spec, each.source, _opened(spec, each), each.given)
+        yield from search_split(spec, each.source, _split_of(spec, each), each.given)
 
 
-def _opened(spec: ReadSpec, change: ChangeSource) -> Split:
+def _split_of(spec: ReadSpec, change: ChangeSource) -> Split:
     """The split with all rows deleted that are not part of the change."""
-    whole = opened(spec, change.source)
+    whole = split_of(spec, change.source)
     if change.only is not None:
-        return hiding(spec, change.source, _bitmap(change.only).flip(0, whole.num_docs))
+        return split_without(spec, change.source, _bitmap(change.only).flip(0, whole.num_docs))
     if change.without is not None:
-        return hiding(spec, change.source, _bitmap(change.without))
+        return split_without(spec, change.source, _bitmap(change.without))
     return whole
 
 

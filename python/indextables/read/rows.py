@@ -21,7 +21,16 @@ from indextables.log.actions import DeletionVector
 from indextables.plan.partials import complete_partial, merge_partials
 from indextables.plan.partitions import parse_value, typed_array
 from indextables.read.pending import open_pending
-from indextables.read.spec import DOC, FILE, PSEUDO, ROW_INDEX, SNIPPET, SPLIT, ReadSpec, Source
+from indextables.read.spec import (
+    DOC,
+    FILE,
+    ROW_INDEX,
+    SNIPPET,
+    SPLIT,
+    ReadSpec,
+    Source,
+    row_id,
+)
 from indextables.runtime.handles import Vector, native_store, open_split
 from indextables.storage import open_store
 
@@ -70,7 +79,7 @@ def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
     """How many rows match in some splits."""
 
     def one(source: Source) -> int:
-        return opened(spec, source).count(spec.queries[source.query])
+        return split_of(spec, source).count(spec.queries[source.query])
 
     return sum(_side_by_side(one, sources, _readers(spec)))
 
@@ -79,7 +88,7 @@ def gather_statistics(spec: ReadSpec, sources: Sequence[Source]) -> Iterable[dic
     """The statistics for scores of some splits, split by split."""
 
     def one(source: Source) -> dict[str, Any]:
-        return opened(spec, source).statistics(spec.queries)
+        return split_of(spec, source).statistics(spec.queries)
 
     return _side_by_side(one, sources, _readers(spec))
 
@@ -87,12 +96,12 @@ def gather_statistics(spec: ReadSpec, sources: Sequence[Source]) -> Iterable[dic
 def explain_row(spec: ReadSpec, source: Source, row: int) -> dict[str, Any]:
     """Explain the score of a row of a split."""
     known = None if spec.statistics is None else spec.statistics.as_option()
-    return opened(spec, source).explain(spec.queries[source.query], row, known)
+    return split_of(spec, source).explain(spec.queries[source.query], row, known)
 
 
 def find_docs(spec: ReadSpec, sources: Sequence[Source]) -> list[BitMap]:
     """The numbers of the matching rows of some splits, split by split."""
-    numbers = replace(spec, output=pa.schema([pa.field(DOC, PSEUDO[DOC])]))
+    numbers = replace(spec, output=pa.schema([row_id(spec.schema, "a change of rows").field(DOC)]))
 
     def one(source: Source) -> BitMap:
         found = BitMap()
@@ -159,7 +168,7 @@ def _partials(
 ) -> Iterator[pa.RecordBatch]:
     def one(source: Source) -> list[pa.RecordBatch]:
         query = spec.queries[source.query]
-        found = opened(spec, source).aggregate(query, plan.request, plan.engine_schema)
+        found = split_of(spec, source).aggregate(query, plan.request, plan.engine_schema)
         whole = constants(spec, source)
         return [complete_partial(batch, plan, whole) for batch in found.to_batches()]
 
@@ -199,7 +208,7 @@ def _searches(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[Iterator[pa
 
 
 def _search(spec: ReadSpec, source: Source) -> Iterator[pa.RecordBatch]:
-    return search_split(spec, source, opened(spec, source), {})
+    return search_split(spec, source, split_of(spec, source), {})
 
 
 def search_split(
@@ -208,8 +217,10 @@ def search_split(
     """The matching rows of an open split, completed by what is the same for all of them."""
     query = spec.queries[source.query]
     found = split.search(query, spec.engine_schema, **spec.engine_options)
-    whole = {**constants(spec, source), SPLIT: pa.scalar(source.path, pa.string()), **given}
-    if spec.snippet is None:
+    whole = {**constants(spec, source), **given}
+    if spec.has_pseudo(SPLIT):
+        whole[SPLIT] = pa.scalar(source.path, pa.string())
+    if spec.snippet is None and spec.has_pseudo(SNIPPET):
         whole[SNIPPET] = pa.scalar(None, pa.string())
     if spec.file_members:
         whole[FILE] = pa.scalar(_file(spec, source), spec.output.field(FILE).type)
@@ -270,7 +281,7 @@ def constants(spec: ReadSpec, source: Source) -> dict[str, pa.Scalar]:
     return values
 
 
-def opened(spec: ReadSpec, source: Source) -> Split:
+def split_of(spec: ReadSpec, source: Source) -> Split:
     """An open split, cached for the next query."""
     if source.pending is not None:
         return open_pending(spec, source)
@@ -296,7 +307,7 @@ def _deleted(spec: ReadSpec, vector: Vector) -> bytes:
     return found
 
 
-def hiding(spec: ReadSpec, source: Source, hidden: BitMap) -> Split:
+def split_without(spec: ReadSpec, source: Source, hidden: BitMap) -> Split:
     """A split with exactly these rows deleted; not cached."""
     deleted = hidden.serialize() if hidden else None
     rows = None if spec.source is None else open_source(spec.source)

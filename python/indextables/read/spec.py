@@ -12,6 +12,7 @@ import pyarrow as pa
 from indextables.config import read as keys
 from indextables.engine.query import Query
 from indextables.model.types import Struct, parse_schema
+from indextables.plan.keys import ROW_ID_NAMES, check_row_id
 from indextables.runtime.handles import Orders, Vector
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 # segments and fields of splits
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
-SPLIT, DOC, SCORE, SNIPPET = "_split", "_doc", "_score", "_snippet"
+SPLIT, DOC = ROW_ID_NAMES
+SCORE, SNIPPET = "_score", "_snippet"
 PSEUDO = {SPLIT: pa.string(), DOC: pa.int64(), SCORE: pa.float32(), SNIPPET: pa.string()}
 # the file of a row, with the names that Spark's file sources give its members
 FILE = "_metadata"
@@ -37,6 +39,13 @@ ROW_INDEX = "row_index"
 HIDDEN, PENDING = "hidden", "pending"
 # where a row is
 ROW_ID = pa.schema([pa.field(name, PSEUDO[name]) for name in (SPLIT, DOC)])
+_DOC_FIELD = ROW_ID.field(DOC)
+
+
+def row_id(schema: Struct, command: str) -> pa.Schema:
+    """The columns that say where a row is, if no column of the table has one of their names."""
+    check_row_id(schema.names, command)
+    return ROW_ID
 
 
 @dataclass(frozen=True)
@@ -113,16 +122,25 @@ class ReadSpec:
     @cached_property
     def engine_schema(self) -> pa.Schema:
         """What the engine returns; values that are constant within a split are added afterwards."""
-        outside = {SPLIT, *self.partition_columns, *self.given}
+        outside = {*self.partition_columns, *self.given}
+        if self.has_pseudo(SPLIT):
+            outside.add(SPLIT)
         if self.file_members:
             outside.add(FILE)
-        if self.snippet is None:
+        if self.snippet is None and self.has_pseudo(SNIPPET):
             outside.add(SNIPPET)  # no text column to cut one from
         inside = [f for f in self.output if f.name not in outside]
         numbered = ROW_INDEX in self.file_members and DOC not in self.output.names
-        if numbered or not inside:
-            inside.append(pa.field(DOC, pa.int64()))
+        if numbered:
+            inside.append(row_id(self.schema, "reading _metadata.row_index").field(DOC))
+        elif not inside:
+            # any column gives the number of rows
+            inside.append(_DOC_FIELD if self.has_pseudo(DOC) else self.split_schema.field(0))
         return pa.schema(inside)
+
+    def has_pseudo(self, name: str) -> bool:
+        """Whether a name is that of a pseudo column; columns of the table take precedence."""
+        return name in PSEUDO and self.schema.get(name) is None
 
     @cached_property
     def file_members(self) -> list[str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from indextables.engine.query import Query
 from indextables.plan.tree import ALL
-from indextables.read.rows import hiding, opened, search_split
+from indextables.read.rows import search_split, split_of, split_without
 from indextables.read.spec import ReadSpec, Source
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ class SplitReader:
     def search(self, source: Source, output: pa.Schema, query: Tree = ALL) -> pa.Table:
         """The rows of a split that match a query."""
         spec = self._spec(output, query)
-        found = search_split(spec, source, opened(spec, source), {})
+        found = search_split(spec, source, split_of(spec, source), {})
         return pa.Table.from_batches(list(found), schema=output)
 
     def rows_at(self, source: Source, num_rows: int, docs: BitMap, output: pa.Schema) -> pa.Table:
         """These rows of a split, in order: all others count as deleted."""
         spec = self._spec(output, ALL)
-        split = hiding(spec, source, docs.flip(0, num_rows))
+        split = split_without(spec, source, docs.flip(0, num_rows))
         return pa.Table.from_batches(list(search_split(spec, source, split, {})), schema=output)
 
     def _spec(self, output: pa.Schema, query: Tree) -> ReadSpec:

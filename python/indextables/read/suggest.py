@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from indextables.errors import error
 from indextables.plan.tree import ALL
-from indextables.read.rows import opened
+from indextables.read.rows import split_of
 from indextables.read.spec import sources_of, spec_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _count(table: OpenTable, column: str, text: str, distance: int | None) -> Co
     spec = spec_of(table.store, table.settings, table.snapshot, pa.schema([]), queries=[ALL])
     counted: Counter[str] = Counter()
     for source in sources_of(files, [0] * files.num_rows):
-        split = opened(spec, source)
+        split = split_of(spec, source)
         if distance is None:
             found = split.complete(column, text, _MOST_WORDS)
         else:

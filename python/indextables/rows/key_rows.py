@@ -20,7 +20,7 @@ from indextables.index.key_hash import key_texts
 from indextables.model.strings import strings_of, to_json
 from indextables.plan.contest import ARRIVAL, DELETES, ID
 from indextables.plan.tree import ALL
-from indextables.read.spec import DOC, ROW_ID, SPLIT, Source, sources_of
+from indextables.read.spec import DOC, SPLIT, Source, row_id, sources_of
 from indextables.read.splits import SplitReader
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from indextables.plan.tree import Tree
     from indextables.save.splits import Place, WriteSpec, WrittenSplit
 
-_DOCS = pa.schema([ROW_ID.field(DOC)])
 _GONE = ("-D", "-U")
 _KINDS = ("+I", "+U", *_GONE)
 # from this many keys per row of a split, reading the column is cheaper than key lookups
@@ -106,7 +105,8 @@ class KeyRows:
             raise error("ROWKIND_INVALID", column=kind, value=rows.column(kind)[0].as_py())
 
     def _docs(self, at: int, query: Tree) -> NDArray[np.int64]:
-        docs = self._reader.search(self.source(at)[0], _DOCS, query).column(DOC)
+        output = pa.schema([self._row_id.field(DOC)])
+        docs = self._reader.search(self.source(at)[0], output, query).column(DOC)
         return np.asarray(docs.to_numpy(), dtype=np.int64)
 
     def new_rows(self, at: int, docs: BitMap) -> pa.Table:
@@ -199,7 +199,11 @@ class KeyRows:
         schema = self.write.schema.to_arrow_schema()
         names = dict.fromkeys((*self.key.columns, *self.key.sequence, *more))
         fields = [schema.field(name).with_nullable(True) for name in names]  # noqa: FBT003
-        return pa.schema([*fields, *ROW_ID])
+        return pa.schema([*fields, *self._row_id])
+
+    @property
+    def _row_id(self) -> pa.Schema:
+        return row_id(self.write.schema, "an upsert")
 
 
 def query_of_keys(keys: pa.Table, num_rows: int) -> Tree:

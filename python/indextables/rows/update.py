@@ -11,7 +11,7 @@ from indextables.log.transaction import Operation
 from indextables.plan.constraints import require_no_checks
 from indextables.read.request import ScanRequest
 from indextables.read.scan import plan_scan, run_scan
-from indextables.read.spec import ROW_ID
+from indextables.read.spec import row_id
 from indextables.rows.change_rows import positions
 from indextables.rows.commit_rows import RowChange, commit_rows
 from indextables.rows.delete import Changed
@@ -40,7 +40,8 @@ def update_rows(
     spec = spec_of_write(
         table.log, snapshot, snapshot.schema, snapshot.partition_columns, table.settings
     )
-    scan = plan_scan(table, ScanRequest(pa.schema([*schema, *ROW_ID]), predicates, here=True))
+    output = pa.schema([*schema, *row_id(snapshot.schema, "UPDATE")])
+    scan = plan_scan(table, ScanRequest(output, predicates, here=True))
     if not scan.plan.filters.exact:
         raise error("CONDITION_NOT_EXACT")
     found = run_scan(scan)

@@ -25,7 +25,7 @@ _BAR_WIDTH = 50
 
 
 @dataclass(frozen=True)
-class Question:
+class Statement:
     """A query, and the same query for Parquet if its text differs.
 
     `columns` are the columns to show, all if empty; `plot` draws the last one as bars.
@@ -38,8 +38,8 @@ class Question:
     plot: bool = False
 
 
-QUESTIONS = (
-    Question(
+STATEMENTS = (
+    Statement(
         "Search: who waited for payments in vain?",
         "SELECT ts, service, message FROM events\n"
         "WHERE message indexquery 'timeout AND payment' AND level = 'ERROR'\n"
@@ -47,7 +47,7 @@ QUESTIONS = (
         "SELECT ts, service, message FROM events WHERE message RLIKE '(?i)\\\\btimeout\\\\b' AND "
         "message RLIKE '(?i)\\\\bpayment\\\\b' AND level = 'ERROR' ORDER BY ts DESC LIMIT 5",
     ),
-    Question(
+    Statement(
         "A phrase: how often were connections reset, by service?",
         "SELECT service, count(*) AS resets FROM events\n"
         "WHERE message indexquery '\"connection reset\"'\n"
@@ -55,21 +55,21 @@ QUESTIONS = (
         "SELECT service, count(*) AS resets FROM events WHERE message RLIKE "
         "'(?i)\\\\bconnection reset\\\\b' GROUP BY service ORDER BY resets DESC LIMIT 5",
     ),
-    Question(
+    Statement(
         "A lookup: one event by its id",
         "SELECT id, ts, host, status, message FROM events WHERE id = 123456",
     ),
-    Question(
+    Statement(
         "A time range with a filter",
         "SELECT count(*) AS errors FROM events\n"
         "WHERE ts >= '2026-01-01 12:00:00' AND ts < '2026-01-01 13:00:00' AND level = 'ERROR'",
     ),
-    Question(
+    Statement(
         "Aggregates straight from the index",
         "SELECT level, count(*) AS events, round(avg(latency_ms), 1) AS avg_ms, "
         "max(latency_ms) AS max_ms\nFROM events GROUP BY level ORDER BY events DESC",
     ),
-    Question(
+    Statement(
         "Errors over the day",
         "SELECT date_trunc('HOUR', ts) AS hour, count(*) AS errors FROM events\n"
         "WHERE level = 'ERROR' GROUP BY 1 ORDER BY 1",
@@ -79,22 +79,22 @@ QUESTIONS = (
 
 # changes to the table afterwards; `{t}` is its name
 CHANGES = (
-    Question(
+    Statement(
         "A correction: resets are warnings, not errors",
         "UPDATE {t} SET level = 'WARN'\n"
         "WHERE level = 'ERROR' AND message indexquery '\"connection reset\"'",
     ),
-    Question("Debug lines may go", "DELETE FROM {t} WHERE level = 'DEBUG'"),
-    Question(
+    Statement("Debug lines may go", "DELETE FROM {t} WHERE level = 'DEBUG'"),
+    Statement(
         "What is there now",
         "SELECT level, count(*) AS events FROM {t} GROUP BY level ORDER BY events DESC",
     ),
-    Question(
+    Statement(
         "What was there before: time travel",
         "SELECT level, count(*) AS events FROM {t} VERSION AS OF 1\n"
         "GROUP BY level ORDER BY events DESC",
     ),
-    Question(
+    Statement(
         "Maintenance: merge the splits, drop deleted rows for good",
         "MERGE SPLITS '{path}'",
         columns=(
@@ -104,7 +104,7 @@ CHANGES = (
             "metrics.merged_size_bytes",
         ),
     ),
-    Question(
+    Statement(
         "What happened",
         "DESCRIBE INDEXTABLES HISTORY '{path}'",
         columns=("version", "timestamp", "operation", "operation_metrics"),
@@ -149,17 +149,17 @@ class Demo:
         table.createOrReplaceTempView("events")
         self.spark.read.parquet(str(self.folder / "pq")).createOrReplaceTempView("parquet_events")
 
-    def ask(self, question: Question) -> None:
+    def ask(self, statement: Statement) -> None:
         """Query both tables and show the result once; they must agree."""
-        self.console.rule(f"[bold]{question.title}")
-        self.console.print(Syntax(question.sql, "sql", background_color="default"))
-        other = (question.parquet or question.sql).replace("FROM events", "FROM parquet_events")
-        run, run_other = self._query(question.sql), self._query(other)
+        self.console.rule(f"[bold]{statement.title}")
+        self.console.print(Syntax(statement.sql, "sql", background_color="default"))
+        other = (statement.parquet or statement.sql).replace("FROM events", "FROM parquet_events")
+        run, run_other = self._query(statement.sql), self._query(other)
         for _ in range(_WARM_UPS):
             run(), run_other()
         rows, ms = self.timed(run)
         expected, other_ms = self.timed(run_other)
-        self._show(rows, question)
+        self._show(rows, statement)
         agree = "same answer" if rows == expected else "[red]another answer than Parquet"
         self.console.print(
             f"[green]{ms:.0f} ms[/]   Parquet: {other_ms:.0f} ms   "
@@ -168,7 +168,7 @@ class Demo:
         if rows != expected:
             raise SystemExit(1)
 
-    def change(self, step: Question) -> None:
+    def change(self, step: Statement) -> None:
         """Run a statement on the table and show its result."""
         self.console.rule(f"[bold]{step.title}")
         path = str(self.folder / "table")
@@ -184,18 +184,18 @@ class Demo:
     def _query(self, sql: str) -> Callable[[], Any]:
         return lambda: self.spark.sql(sql).collect()
 
-    def _show(self, rows: list[Any], question: Question) -> None:
+    def _show(self, rows: list[Any], statement: Statement) -> None:
         if not rows:
             self.console.print("(no rows)")
             return
-        names = question.columns or tuple(rows[0].asDict())
+        names = statement.columns or tuple(rows[0].asDict())
         shown = Table(*(name.rpartition(".")[2] for name in names))
-        if question.plot:
+        if statement.plot:
             shown.add_column("")
             most = max(row[-1] for row in rows)
-        for row in rows if question.plot else rows[:_SHOWN]:
+        for row in rows if statement.plot else rows[:_SHOWN]:
             cells = [str(_value(row, name))[:90] for name in names]
-            shown.add_row(*cells, *([f"[cyan]{_bar(row[-1] / most)}"] if question.plot else []))
+            shown.add_row(*cells, *([f"[cyan]{_bar(row[-1] / most)}"] if statement.plot else []))
         self.console.print(shown)
 
 
@@ -223,8 +223,8 @@ def run_demo() -> None:
         with console.status("starting Spark"):
             demo = Demo(console, folder)
         demo.write()
-        for question in QUESTIONS:
-            demo.ask(question)
+        for statement in STATEMENTS:
+            demo.ask(statement)
         for step in CHANGES:
             demo.change(step)
         demo.spark.stop()

@@ -19,7 +19,7 @@ def original(failure: BaseException) -> IndexTablesError | None:
 
 
 @contextlib.contextmanager
-def as_ours() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raise our own class for what Spark raises inside this block."""
     try:
         yield

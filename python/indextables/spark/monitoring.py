@@ -12,7 +12,7 @@ _told = Fetched(0, 0, 0, 0)
 
 
 def new_counts() -> dict[str, int]:
-    """Events of the log, requests and cache hits that no answer has told of yet."""
+    """Events of the log, requests and cache hits since the last report."""
     global _told
     with _lock:
         now = fetched()

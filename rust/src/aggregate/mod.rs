@@ -71,7 +71,7 @@ fn counted(rows: u64, schema: &SchemaRef) -> Result<RecordBatch> {
 struct Input<'a> {
     column: Option<&'a Column>,
     raw: Raw,
-    /// Documents with a value, where only that is asked of a column that is slow to read.
+    /// Documents with a value, where a request needs only that of a column that is slow to read.
     present: Option<BitSet>,
 }
 

@@ -10,7 +10,7 @@ use tantivy::columnar::{BytesColumn, Column as Values, DynamicColumn};
 
 use crate::columns::build::Builder;
 use crate::columns::fast::{MAX_FAST_BYTES, gather, unit_of};
-use crate::columns::stored::Stored;
+use crate::columns::stored_value::Stored;
 use crate::columns::{Docs, SegmentColumns, open_fast};
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};

@@ -1,4 +1,4 @@
-//! What is to be aggregated, as it arrives from Python.
+//! The aggregation request, as it arrives from Python.
 
 use serde::Deserialize;
 use serde_json::Value;

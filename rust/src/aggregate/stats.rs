@@ -76,7 +76,7 @@ impl<T: Number> Group<T> {
     }
 }
 
-/// All that is asked of one column, for all groups.
+/// The statistics of one column that a request needs, for all groups.
 pub enum Stats {
     Floats(Vec<Group<f64>>),
     Whole(Vec<Group<i64>>),

@@ -11,7 +11,7 @@ use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use base64::Engine as _;
 
-use super::stored::{Stored, ip_text, rfc3339};
+use super::stored_value::{Stored, ip_text, rfc3339};
 use super::text;
 use crate::error::{EngineError, Result};
 

@@ -8,7 +8,7 @@ use tantivy::HasLen;
 use tantivy::directory::FileSlice;
 
 use super::Docs;
-use super::stored::Cursor;
+use super::stored_value::Cursor;
 use crate::directory::BundleDirectory;
 use crate::error::{EngineError, Result};
 

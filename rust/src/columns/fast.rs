@@ -13,7 +13,7 @@ use tantivy::columnar::{BytesColumn, Cardinality, Column as Values, DynamicColum
 
 use super::Docs;
 use super::build::{self, Unit, from_whole, sortable_to_i128};
-use super::stored::ip_text;
+use super::stored_value::ip_text;
 use super::text;
 use crate::error::{EngineError, Result};
 use crate::open::Column;
@@ -168,7 +168,7 @@ pub fn parse_numbers(texts: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     let mut builder = build::Builder::new("", target, Unit::Plain, texts.len())?;
     for text in texts.as_binary::<i64>() {
         match text.and_then(|text| std::str::from_utf8(text).ok()) {
-            Some(text) => builder.push(super::stored::Stored::Str(text)),
+            Some(text) => builder.push(super::stored_value::Stored::Str(text)),
             None => builder.push_null(),
         }
     }

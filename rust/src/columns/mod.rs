@@ -4,7 +4,7 @@
 pub mod build;
 mod doc_store;
 pub mod fast;
-pub mod stored;
+pub mod stored_value;
 pub mod text;
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ pub use doc_store::{BlockReader, DocStore};
 
 use build::Builder;
 use fast::{FastReader, unit_of};
-use stored::{Cursor, Stored};
+use stored_value::{Cursor, Stored};
 
 use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
@@ -111,7 +111,9 @@ impl SegmentColumns {
         let mut readers = Vec::with_capacity(schema.fields().len());
         for field in schema.fields() {
             readers.push(match split.layout.get(field.name()) {
-                None if field.name() == DOC_COLUMN => Reader::Doc,
+                None if field.name() == DOC_COLUMN && !split.layout.is_column(DOC_COLUMN) => {
+                    Reader::Doc
+                }
                 // a companion that was opened with its source has every column
                 None if split.is_companion() => Reader::Source,
                 None => Reader::Absent,
@@ -371,7 +373,7 @@ fn unwrap<'a>(builder: &Builder, value: Stored<'a>) -> Stored<'a> {
     match members.next() {
         Some((_, inner @ Stored::Array(_))) if is_list || has_nested_keys(builder) => inner,
         // an empty list has no member where nulls and empties are left out
-        None if is_list => Stored::Array(stored::Items::empty()),
+        None if is_list => Stored::Array(stored_value::Items::empty()),
         _ => value,
     }
 }

@@ -157,7 +157,7 @@ fn push_vector(
 
 fn push_runs(runs: &mut Runs, node: &Node, cursor: &mut Cursor<'_>) -> Result<()> {
     let Node::Record(fields) = node else {
-        return Err(EngineError::internal("runs that are no records"));
+        return Err(EngineError::internal("runs that are not records"));
     };
     loop {
         let count = cursor.block(node.least_bytes())?;

@@ -16,7 +16,7 @@ use crate::error::{EngineError, Result};
 use crate::merge::input::OpenInput;
 use crate::source::Source;
 use crate::store::Store;
-use crate::write::{Finished, Scratch, SplitInfo, WriteOptions, forget_documents};
+use crate::write::{FinishedSegment, Scratch, SplitInfo, WriteOptions, forget_documents};
 
 pub use rewrite::Target;
 
@@ -69,12 +69,16 @@ pub fn merge(
     Ok(Merged { split, skipped })
 }
 
-fn merge_alike(open: Vec<OpenInput>, options: &WriteOptions, cancel: &Cancel) -> Result<Finished> {
+fn merge_alike(
+    open: Vec<OpenInput>,
+    options: &WriteOptions,
+    cancel: &Cancel,
+) -> Result<FinishedSegment> {
     let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
     let index = merge_segments(&open, &scratch)?;
     let (sidecar, nulls) = fold::fold(&open, &index)?;
     forget_documents(&index, &scratch)?;
-    Ok(Finished { index, scratch, sidecar, nulls })
+    Ok(FinishedSegment { index, scratch, sidecar, nulls })
 }
 
 /// Opens every input; a corrupt input does not prevent merging the others.

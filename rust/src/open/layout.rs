@@ -1,6 +1,6 @@
 //! The type and encoding of each column of a split, for splits of any writer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use arrow::datatypes::{DataType, Schema as ArrowSchema, TimeUnit};
 use tantivy::schema::{Field, FieldEntry, FieldType, IndexRecordOption, Schema};
@@ -114,6 +114,8 @@ impl Column {
 pub struct Layout {
     columns: Vec<Column>,
     by_name: HashMap<String, usize>,
+    /// Columns of the table, whether this split has them or not.
+    declared: HashSet<String>,
 }
 
 impl Layout {
@@ -124,7 +126,9 @@ impl Layout {
         table: Option<&ArrowSchema>,
         addresses: Option<&[Address]>,
     ) -> Layout {
-        let mut layout = Layout::default();
+        let names = table.iter().flat_map(|table| table.fields());
+        let declared = names.map(|field| field.name().clone()).collect();
+        let mut layout = Layout { declared, ..Layout::default() };
         for (field, entry) in schema.fields() {
             let note = sidecar.and_then(|s| s.column(entry.name()));
             if sidecar.is_some() && note.is_none() {
@@ -166,6 +170,11 @@ impl Layout {
 
     pub fn get(&self, name: &str) -> Option<&Column> {
         self.by_name.get(name).map(|&at| &self.columns[at])
+    }
+
+    /// Whether the table has a column of this name: a pseudo column gives way to it.
+    pub fn is_column(&self, name: &str) -> bool {
+        self.by_name.contains_key(name) || self.declared.contains(name)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Column> {
@@ -261,7 +270,7 @@ fn name_now(note: &SidecarColumn, addresses: &[Address]) -> Option<String> {
     addresses.iter().find(same).map(|address| address.name.clone())
 }
 
-/// How values of a type would be encoded: which tests can be asked of them follows from it.
+/// How values of a type would be encoded: this decides which predicates the index can answer.
 fn outside_encoding(data_type: &DataType) -> Encoding {
     use DataType as D;
     match data_type {

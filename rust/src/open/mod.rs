@@ -1,8 +1,8 @@
 //! An open split: its segments, its columns and which of its documents live.
 
 mod alive;
-mod counted;
 mod layout;
+mod term_counts;
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,8 +12,8 @@ use tantivy::schema::Schema;
 use tantivy::{Index, ReloadPolicy, Searcher, SegmentReader};
 
 pub use alive::Deleted;
-pub use counted::Counted;
 pub use layout::{Column, Layout, is_text, split_path};
+pub use term_counts::TermCounts;
 
 use crate::columns::DocStore;
 use crate::directory::BundleDirectory;
@@ -34,7 +34,7 @@ pub struct Split {
     pub sidecar: Option<Sidecar>,
     /// Of a companion: where its rows are.
     pub source: Option<(Arc<Source>, Arc<Runs>)>,
-    pub counted: Counted,
+    pub term_counts: TermCounts,
     null_rows: OnceLock<Arc<NullRows>>,
     searcher: OnceLock<Searcher>,
     total_docs: u64,
@@ -137,7 +137,7 @@ impl Split {
             schema,
             segments,
             sidecar,
-            counted: Counted::default(),
+            term_counts: TermCounts::default(),
             null_rows: OnceLock::new(),
             searcher: OnceLock::new(),
             total_docs,

@@ -84,7 +84,7 @@ impl PySource {
         Ok(ArrowStream::declared(rows, schema).waiting(remote))
     }
 
-    /// Requests and bytes asked of the source's store through this object.
+    /// Requests and bytes that this object read from the source.
     fn counters(&self) -> (u64, u64) {
         let counters = self.source.store().counters();
         (counters.requests(), counters.bytes_read())

@@ -11,7 +11,7 @@ use tantivy::{BitSet, DocSet, SegmentReader, TERMINATED};
 use super::scan::{FunctionQuery, check_docs, scan_column};
 use super::test::{Holds, Test};
 use crate::columns::fast::{MAX_FAST_BYTES, gather};
-use crate::columns::stored::Stored;
+use crate::columns::stored_value::Stored;
 use crate::columns::{BlockReader, Docs, open_fast};
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};

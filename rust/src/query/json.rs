@@ -127,11 +127,11 @@ impl<'a> Place<'a> {
 
     /// Whether there is a value, where a value always has an entry in the fast column.
     pub fn exists(&self) -> Option<Box<dyn Query>> {
-        let told = self.leaf.as_ref().is_some_and(|leaf| {
+        let indexed = self.leaf.as_ref().is_some_and(|leaf| {
             is_whole(leaf) || is_text(leaf) || matches!(leaf, DataType::Boolean)
         });
         let name = format!("{}.{}", self.column.written_name, self.path);
-        (told && self.column.fast)
+        (indexed && self.column.fast)
             .then(|| Box::new(ExistsQuery::new(name, false)) as Box<dyn Query>)
     }
 

@@ -94,7 +94,7 @@ struct Parser<'a> {
     chars: Vec<char>,
     at: usize,
     depth: usize,
-    /// What `now` is, where it is to be replaced.
+    /// The timestamp that replaces `now`.
     now: Option<i64>,
     /// Where times relative to it stand, and what they are.
     times: Vec<(usize, usize, String)>,
@@ -370,7 +370,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `{title^3, body}:` and what is asked of these fields.
+    /// `{title^3, body}:` and the query for these fields.
     fn within(&mut self, position: usize) -> Result<Ast> {
         self.at += 1;
         let mut fields = Vec::new();
@@ -425,7 +425,7 @@ impl Parser<'_> {
         match self.peek() {
             None | Some(')') => {
                 let name = field.unwrap_or("{…}");
-                Err(self.error(position, &format!("nothing is asked of field `{name}`")))
+                Err(self.error(position, &format!("no query for field `{name}`")))
             }
             Some('(') => self.group(field),
             Some('[' | '{') => Ok(leaf(self.range()?)),

@@ -11,7 +11,7 @@ use tantivy::{BitSet, DocId, Score, SegmentReader, TantivyError};
 
 use super::members;
 use super::test::{Leaf, Test};
-use crate::columns::stored::{Cursor, Stored};
+use crate::columns::stored_value::{Cursor, Stored};
 use crate::columns::{BlockReader, Docs, SegmentColumns};
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Segment, Split};

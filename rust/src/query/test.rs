@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 
 use super::literal::{Kind, Span, between};
 use crate::columns::build::{Builder, Unit, cast};
-use crate::columns::stored::Stored;
+use crate::columns::stored_value::Stored;
 use crate::error::Result;
 use crate::texts::{TEXT, bytes_of};
 

@@ -68,7 +68,7 @@ impl Output {
         let mut fields: Vec<Arc<Field>> = Vec::new();
         let mut sources = Vec::new();
         for field in schema.fields() {
-            let own = split.layout.get(field.name()).is_some();
+            let own = split.layout.is_column(field.name());
             match field.name().as_str() {
                 SCORE_COLUMN if !own => sources.push(Source::Score),
                 SNIPPET_COLUMN if !own => {

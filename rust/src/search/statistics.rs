@@ -45,7 +45,7 @@ pub fn gather(split: &Arc<Split>, nodes: &[Node]) -> Result<Statistics> {
             found.tokens.insert(column.name.clone(), living_tokens(split, column)?);
         }
         let token = String::from_utf8_lossy(term.serialized_value_bytes()).into_owned();
-        let rows = split.counted.term(&term, || living_rows(split, &term))?;
+        let rows = split.term_counts.term(&term, || living_rows(split, &term))?;
         found.terms.entry(column.name.clone()).or_default().insert(token, rows);
     }
     Ok(found)
@@ -108,7 +108,7 @@ fn living_rows(split: &Split, term: &Term) -> Result<u64> {
 }
 
 fn living_tokens(split: &Split, column: &Column) -> Result<u64> {
-    split.counted.tokens(column.field, || {
+    split.term_counts.tokens(column.field, || {
         let noted = split.sidecar.as_ref().and_then(|s| s.column(&column.name)?.tokens);
         let mut tokens = match noted {
             Some(tokens) => tokens,

@@ -52,13 +52,11 @@ pub fn first_by_keys(
         SortField::new_with_options(data_type.clone(), options)
     });
     let converter = RowConverter::new(sort.collect())?;
-    let is_score =
-        |key: &SortKey| key.field == SCORE_COLUMN && split.layout.get(&key.field).is_none();
-    let scored = keys.iter().any(is_score);
+    let scored = keys.iter().any(|key| is_score(split, key));
     let fields: Vec<Field> = keys
         .iter()
         .zip(&types)
-        .filter(|(key, _)| !is_score(key))
+        .filter(|(key, _)| !is_score(split, key))
         .map(|(key, data_type)| Field::new(&key.field, data_type.clone(), true))
         .collect();
     let schema = Arc::new(Schema::new(fields));
@@ -80,7 +78,7 @@ pub fn first_by_keys(
             let mut arrays = arrays.iter().map(one_zero).collect::<Result<Vec<_>>>()?;
             if let Some(points) = &mut points {
                 let scores: ArrayRef = Arc::new(Float32Array::from(points.scores(&docs)));
-                for (at, _) in keys.iter().enumerate().filter(|(_, key)| is_score(key)) {
+                for (at, _) in keys.iter().enumerate().filter(|(_, key)| is_score(split, key)) {
                     arrays.insert(at, scores.clone());
                 }
             }
@@ -129,9 +127,14 @@ impl Kept {
     }
 }
 
+/// Whether a key is the score, not a column of the table with that name.
+fn is_score(split: &Split, key: &SortKey) -> bool {
+    key.field == SCORE_COLUMN && !split.layout.is_column(SCORE_COLUMN)
+}
+
 fn key_type(split: &Split, key: &SortKey) -> Result<DataType> {
     let Some(column) = split.layout.get(&key.field) else {
-        return Ok(if key.field == SCORE_COLUMN { DataType::Float32 } else { DataType::Null });
+        return Ok(if is_score(split, key) { DataType::Float32 } else { DataType::Null });
     };
     if column.data_type.is_nested() {
         return Err(EngineError::bad_query(format!("column `{}` has no order", key.field)));

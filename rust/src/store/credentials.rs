@@ -52,7 +52,7 @@ impl<T> Provider<T> {
     fn credential(&self) -> Result<Arc<T>> {
         let mut held = lock(&self.held);
         if let Some(held) = held.as_ref()
-            && held.renew_at.is_none_or(|moment| SystemTime::now() < moment)
+            && held.renew_at.is_none_or(|at| SystemTime::now() < at)
         {
             return Ok(held.credential.clone());
         }

@@ -66,11 +66,11 @@ impl Client {
                     EngineError::clone,
                 )
             }
-            other => self.told(path, &other),
+            other => self.describe(path, &other),
         }
     }
 
-    fn told(&self, path: String, error: &object_store::Error) -> EngineError {
+    fn describe(&self, path: String, error: &object_store::Error) -> EngineError {
         use object_store::Error as E;
         let text = error.to_string();
         let detail = self.wording.strike(text.lines().next().unwrap_or_default().to_owned());

@@ -46,7 +46,7 @@ impl Hdfs {
             .with_config(keys)
             .with_io_runtime(handle)
             .build()
-            .map_err(told)?;
+            .map_err(store_error)?;
         let patience = Duration::from_secs(seconds.unwrap_or(120));
         Ok(Hdfs { reader: HdfsObjectStore::new(client.clone()), client, patience })
     }
@@ -56,7 +56,7 @@ impl Hdfs {
         let (folder, name) = target.rsplit_once('/').unwrap_or_default();
         let partial = format!("{folder}/.{}.{name}", uuid::Uuid::new_v4().simple());
         let file = self.client.create(&partial, WriteOptions::default());
-        let file = within(self.patience, async { file.await.map_err(told) }).await?;
+        let file = within(self.patience, async { file.await.map_err(store_error) }).await?;
         Ok(Draft { client: self.client.clone(), patience: self.patience, file, partial, target })
     }
 }
@@ -79,19 +79,21 @@ struct Draft {
 impl Draft {
     async fn write(&mut self, payload: PutPayload) -> Result<()> {
         for bytes in payload {
-            within(self.patience, async { self.file.write_bytes(bytes).await.map_err(told) })
-                .await?;
+            within(self.patience, async {
+                self.file.write_bytes(bytes).await.map_err(store_error)
+            })
+            .await?;
         }
         Ok(())
     }
 
     async fn publish(&mut self, overwrite: bool) -> Result<()> {
         within(self.patience, async {
-            self.file.close().await.map_err(told)?;
+            self.file.close().await.map_err(store_error)?;
             match self.client.rename(&self.partial, &self.target, overwrite).await {
                 // gone from its place: an answer that was lost, not a file that never was
                 Err(HdfsError::FileNotFound(path)) => Err(failed(format!("rename of {path}"))),
-                other => other.map_err(told),
+                other => other.map_err(store_error),
             }
         })
         .await
@@ -101,7 +103,7 @@ impl Draft {
         within(self.patience, async {
             // whatever became of its bytes, the file goes
             let _ = self.file.close().await;
-            self.client.delete(&self.partial, false).await.map(|_| ()).map_err(told)
+            self.client.delete(&self.partial, false).await.map(|_| ()).map_err(store_error)
         })
         .await
     }
@@ -250,7 +252,7 @@ fn failed(detail: String) -> Error {
 }
 
 /// An error of HDFS as one of object stores.
-fn told(error: HdfsError) -> Error {
+fn store_error(error: HdfsError) -> Error {
     const DENIED: [&str; 2] = ["AccessControlException", "AuthorizationException"];
     let path = String::new();
     match error {

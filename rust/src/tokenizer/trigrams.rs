@@ -37,7 +37,7 @@ impl Scanner for Trigrams {
         let Some(three) = self.chars.get(self.at..self.at + 3) else { return false };
         token.text.clear();
         token.text.extend(three);
-        // no phrase is asked of trigrams: they share one position
+        // phrases of trigrams are not searched, so all have one position
         token.position = 0;
         self.at += 1;
         true

@@ -20,11 +20,11 @@ use crate::texts::inward_type;
 use crate::tokenizer;
 use crate::write::bounds::Bounds;
 use crate::write::column::{Column, Facts, Prepared, nanos, prepare};
-use crate::write::finished::{Finished, SplitInfo, forget_documents};
 use crate::write::options::{FieldSpec, WriteOptions};
 use crate::write::row::{BoundBatch, BoundColumn, Cells, Passes, Row};
 use crate::write::schema::{self, FieldPlan};
 use crate::write::scratch::Scratch;
+use crate::write::segment::{FinishedSegment, SplitInfo, forget_documents};
 
 /// Tantivy numbers rows with 32 bits, some of which it keeps for itself.
 const MOST_ROWS: u64 = (1 << 31) - 1;
@@ -373,7 +373,7 @@ impl OpenSplit {
         options: &WriteOptions,
         runs: Option<Vec<Run>>,
         cancel: &Cancel,
-    ) -> Result<Finished> {
+    ) -> Result<FinishedSegment> {
         let Self { plans, settings, segment, mut spilled, tallies, rows, .. } = self;
         spilled.push((segment.index.finalize()?, segment.scratch));
         let scratch = one_segment(spilled, settings, options, cancel)?;
@@ -402,7 +402,7 @@ impl OpenSplit {
         sidecar.source = runs.map(|runs| SourceFiles { runs });
         let index = Index::open(scratch.clone())?;
         forget_documents(&index, &scratch)?;
-        Ok(Finished { index, scratch, sidecar: Some(sidecar), nulls })
+        Ok(FinishedSegment { index, scratch, sidecar: Some(sidecar), nulls })
     }
 }
 

@@ -87,7 +87,7 @@ def test_rows_and_partitions_are_counted_from_the_log(table, monkeypatch):
     def never(*_args, **_more):
         raise AssertionError("a split was opened")
 
-    monkeypatch.setattr("indextables.read.rows.opened", never)
+    monkeypatch.setattr("indextables.read.rows.split_of", never)
     assert table.count() == ROWS
     found = table.aggregate({"rows": "count(*)"}, by=["level"], where="level <> 'INFO'")
     assert set(found["level"].to_pylist()) == {"WARN", "ERROR"}

@@ -8,13 +8,13 @@ from indextables.expr.predicate import (
     FALSE,
     UNKNOWN,
     And,
+    Approximate,
     Bound,
     Missing,
     Not,
     OneOf,
     Opaque,
     Range,
-    Roughly,
     parse_predicate,
 )
 from indextables.model.types import Atomic, Decimal, Field, Struct, parse_type
@@ -93,7 +93,7 @@ def test_decimals_are_moved_to_the_columns_scale():
 
 def test_times_cast_by_a_time_zone_are_narrowed_to_a_day_around():
     found = bound("=", cast("at", "date"), lit(1, "date"))
-    assert isinstance(found, Roughly)
+    assert isinstance(found, Approximate)
     assert (found.true.lower.value, found.true.upper.value) == (0, 3 * DAY_MICROS - 1)
     assert found.false == Range(("at",), Atomic("timestamp"), None, None)
     below = bound("<", cast("at", "date"), lit(1, "date"))

@@ -32,7 +32,7 @@ _HIT_RATE = 0.5
 
 
 class Level(StrEnum):
-    """How a finding is to be taken."""
+    """How serious a finding is."""
 
     GOOD = "good"
     NOTE = "note"

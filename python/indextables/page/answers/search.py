@@ -155,7 +155,7 @@ def look_at(table: OpenTable) -> Fields:
     return choose_fields(table.columns, sample)
 
 
-def moment_text(micros: float, kind: str) -> str:
+def timestamp_text(micros: float, kind: str) -> str:
     """A time of the histogram as an address of the page has it."""
     at = int(micros)
     return render_date(at // _DAY_MICROS) if kind == "date" else render_timestamp(at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from indextables.page.answers.search import moment_text
+from indextables.page.answers.search import timestamp_text
 from indextables.page.view import Narrowing
 from indextables.show.charts import Column, column_chart, share_bar
 from indextables.show.markup import Html, el, join
@@ -34,7 +34,7 @@ def over_time(view: View, found: Histogram | None, kind: str, fields: Fields) ->
     columns = [
         Column(
             bar.rows,
-            f"{counted(bar.rows, 'row')} from {moment_text(bar.low, kind)}",
+            f"{counted(bar.rows, 'row')} from {timestamp_text(bar.low, kind)}",
             f"search{_between(view, found.column, kind, bar.low, bar.high).address}",
         )
         for bar in found.bars
@@ -53,9 +53,9 @@ def over_time(view: View, found: Histogram | None, kind: str, fields: Fields) ->
     )
     axis = el(
         "p",
-        el("span", moment_text(low, kind)),
+        el("span", timestamp_text(low, kind)),
         el("span", f"one bar is {found.step}, the highest {counted(most, 'row')}", class_="quiet"),
-        el("span", moment_text(high, kind)),
+        el("span", timestamp_text(high, kind)),
         class_="axis",
     )
     return el("div", el("div", head, _spans(view, found, kind), class_="row"),
@@ -63,7 +63,9 @@ def over_time(view: View, found: Histogram | None, kind: str, fields: Fields) ->
 
 
 def _between(view: View, column: str, kind: str, low: float, high: float) -> View:
-    return view.first_page(time=column, start=moment_text(low, kind), end=moment_text(high, kind))
+    return view.first_page(
+        time=column, start=timestamp_text(low, kind), end=timestamp_text(high, kind)
+    )
 
 
 def _spans(view: View, found: Histogram, kind: str) -> Html:

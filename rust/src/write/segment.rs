@@ -62,7 +62,7 @@ impl SplitInfo {
 }
 
 /// The files of the one segment of a split, in a folder of their own.
-pub struct Finished {
+pub struct FinishedSegment {
     pub index: Index,
     pub scratch: Scratch,
     /// None when splits of other writers were merged.
@@ -70,7 +70,7 @@ pub struct Finished {
     pub nulls: NullRows,
 }
 
-impl Finished {
+impl FinishedSegment {
     /// Packs the files straight into the store; no packed copy is written to local disk.
     pub fn send(mut self, store: &Store, path: &str, cancel: &Cancel) -> Result<SplitInfo> {
         if let Some(sidecar) = &mut self.sidecar {

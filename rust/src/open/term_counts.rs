@@ -1,4 +1,4 @@
-//! What was counted in a split for scores: it cannot change while the split is open.
+//! Term and token counts of a split, for scores: they cannot change while the split is open.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -13,12 +13,12 @@ use crate::store::lock;
 const MAX_TERMS: usize = 8192;
 
 #[derive(Default)]
-pub struct Counted {
+pub struct TermCounts {
     terms: Mutex<HashMap<Term, u64>>,
     tokens: Mutex<HashMap<Field, u64>>,
 }
 
-impl Counted {
+impl TermCounts {
     /// Living rows that have a term.
     pub fn term(&self, term: &Term, count: impl FnOnce() -> Result<u64>) -> Result<u64> {
         if let Some(rows) = lock(&self.terms).get(term) {
