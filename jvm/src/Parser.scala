@@ -83,15 +83,25 @@ object Borrowed {
       case Success(_: DescribeColumn | _: DescribeRelation) => true
       case _ => false
     }
-    if (unclaimed && isOurs(target)) Command(text) else parsed.get
+    if (unclaimed && (isOurs(target) || (parsed.isSuccess && isUnknown(target)))) Command(text) else parsed.get
   }
 
-  private def isOurs(target: Seq[String]): Boolean =
-    Sql.literal(target.head) || {
-      val end = target.indices.drop(1).find(i => (i % 2 == 1) != (target(i) == "."))
-      val name = target.take(end.getOrElse(target.length)).mkString
-      SparkSession.getActiveSession.exists(s => Needs.tableOf(s.asInstanceOf[ClassicSession], name).isDefined)
+  /** Neither a table of this name nor one called as the command: then the error is about the name that was meant. */
+  private def isUnknown(target: Seq[String]): Boolean =
+    SparkSession.getActiveSession.exists { session =>
+      def exists(name: String) = Try(session.catalog.tableExists(name)).getOrElse(true)
+      !exists(name(target)) && !exists("history") && !exists("detail")
     }
+
+  private def isOurs(target: Seq[String]): Boolean =
+    Sql.literal(target.head) ||
+      SparkSession.getActiveSession.exists(s => Needs.tableOf(s.asInstanceOf[ClassicSession], name(target)).isDefined)
+
+  /** The name that the target begins with: words with dots between them. */
+  private def name(target: Seq[String]): String = {
+    val end = target.indices.drop(1).find(i => (i % 2 == 1) != (target(i) == "."))
+    target.take(end.getOrElse(target.length)).mkString
+  }
 }
 
 /** Just enough of SQL's words to find our operators, never inside literals or comments. */

@@ -187,7 +187,7 @@ def test_streams_skips_features_and_unknown_actions_survive_a_checkpoint(make_ta
     table = make_table()
     table.append("a")
     skip = SkipFile("splits/a.split", 1, "broken", "merge", retry_after=table.clock.now + 1)
-    strange = UnknownAction("mystery", {"x": [1, None]})
+    strange = UnknownAction.of("mystery", {"x": [1, None]})
     here = table.log.snapshot()
     table.log.commit(
         Transaction(

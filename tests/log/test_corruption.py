@@ -287,6 +287,19 @@ def test_a_flood_of_empty_lines_is_read_without_memory():
     assert peak < 3 * 50_000_000
 
 
+def test_unknown_actions_take_little_more_memory_than_their_text():
+    members = ",".join(f'"k{n}":{n}' for n in range(100))
+    line = f'{{"mystery":{{{members}}}}}\n'.encode()
+    text = line * 20_000
+    tracemalloc.start()
+    actions = codec.decode_actions(text, "many")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * len(text)
+    assert len(actions) == 20_000
+    assert next(iter(actions)).value["k99"] == 99
+
+
 @pytest.mark.parametrize("line", [b'{"a":1}\n', b'{"txn":{"appId":"a","version":1}}\n'])
 def test_a_flood_of_actions_that_are_not_splits_is_refused(line):
     with pytest.raises(CorruptError, match="more than 100,000 actions that are not splits"):

@@ -67,3 +67,9 @@ def test_a_table_named_history_can_still_be_described(spark, tables):
     finally:
         spark.sql("USE default")
     assert found[0].info_value == "t"
+
+
+@pytest.mark.parametrize("what", ["HISTORY", "DETAIL"])
+def test_an_unknown_table_is_named(spark, what):
+    with pytest.raises(Exception, match="`nowhere`"):
+        spark.sql(f"DESCRIBE {what} nowhere").collect()

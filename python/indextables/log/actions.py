@@ -6,10 +6,12 @@ writer put there.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from json import dumps, loads
+from typing import Any, Self, TypeAlias
 
 from indextables.errors import IndexTablesError, error
 from indextables.model.types import Struct, parse_schema
@@ -199,12 +201,25 @@ class CommitInfo:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class UnknownAction:
-    """An action of an unknown kind: ignored, but kept when a checkpoint is written."""
+    """An action of an unknown kind: ignored, but kept when a checkpoint is written.
+
+    Its value is kept as JSON text, which takes a fraction of the memory of the parsed value.
+    """
 
     kind: str
-    value: Any
+    text: str
+
+    @classmethod
+    def of(cls, kind: str, value: Any) -> Self:
+        """An action with a JSON value."""
+        return cls(sys.intern(kind), dumps(value, separators=(",", ":"), ensure_ascii=False))
+
+    @property
+    def value(self) -> Any:
+        """The JSON value."""
+        return loads(self.text)
 
 
 Action: TypeAlias = (

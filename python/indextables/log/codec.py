@@ -162,7 +162,7 @@ def _decode_line(line: bytes) -> Action:
     ((name, body),) = value.items()
     kind = members.BY_NAME.get(name)
     if kind is None:
-        return UnknownAction(name, body)
+        return UnknownAction.of(name, body)
     action: Action = kind.decode(read.members(body))
     return action
 

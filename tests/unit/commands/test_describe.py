@@ -60,7 +60,7 @@ def test_history_is_newest_first(table):
 
 def test_log_names_our_own_actions(table):
     index = IndexFile({"day": "2024-01-01"}, 3, "index/index-0-1", 7, 5)
-    table.commit(index, Txn("stream", 4), UnknownAction("mystery", {"x": 1}))
+    table.commit(index, Txn("stream", 4), UnknownAction.of("mystery", {"x": 1}))
     rows = run_describe_transaction_log(table.open(), include_all=True)
     shown = {row["action_type"]: row for row in rows}
     assert shown["indexFile"]["path"] == "index/index-0-1"
