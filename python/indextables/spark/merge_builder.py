@@ -7,11 +7,13 @@ Conditions and values are SQL text or columns. In a merge the table is called `t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from indextables.spark.compat import alias_of, expression
+from indextables.sql.values import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,11 +24,7 @@ if TYPE_CHECKING:
 
 TARGET, SOURCE = "target", "source"
 _ALWAYS = "true"
-
-
-def quoted(name: str) -> str:
-    """A name in back quotes."""
-    return "`" + name.replace("`", "``") + "`"
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,7 @@ class Target:
     def named(self, verb: str) -> str:
         """The target of Spark's MERGE that the hooks take for this verb on this table."""
         alias = {} if self.alias is None else {"alias": self.alias}
-        return (
-            f"indextables_change.{quoted(json.dumps({'verb': verb, 'table': self.table} | alias))}"
-        )
+        return f"indextables_change.{quote_name(json.dumps({'verb': verb, 'table': self.table} | alias))}"
 
     def column(self, given: Expression) -> Column:
         """A condition or value as a column."""
@@ -50,8 +46,13 @@ class Target:
         return found
 
     def columns(self, given: Values | None) -> dict[str, Column]:
-        """Values by column."""
-        return {name: self.column(value) for name, value in (given or {}).items()}
+        """Values by column; names that need quotes may come without them."""
+        return {self._name(name): self.column(value) for name, value in (given or {}).items()}
+
+    def _name(self, given: str) -> str:
+        if _PLAIN.fullmatch(given) or given not in self.spark.table(self.table).columns:
+            return given
+        return quote_name(given)
 
     def delete(self, condition: Expression | None) -> None:
         """Delete the rows that match, or all."""
