@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 import indextables
 from indextables import IndexTable
@@ -19,7 +19,7 @@ def quoted(name: str) -> str:
 @pytest.fixture
 def target(spark, table_path):
     """A table whose columns, all but `id`, have such names."""
-    columns = [F.col("id"), *(F.concat(F.lit(f"{n} w"), F.col("id")).alias(n) for n in NAMES)]
+    columns = [sf.col("id"), *(sf.concat(sf.lit(f"{n} w"), sf.col("id")).alias(n) for n in NAMES)]
     frame = spark.range(4).select(*columns)
     frame.write.format("indextables").option("indexing.typemap.a b", "text").save(table_path)
     return table_path
@@ -58,7 +58,7 @@ def test_changing(spark, target, name):
         f"MERGE INTO {table} t USING (SELECT 2L AS id, 'merged' AS v) s ON t.id = s.id "
         f"WHEN MATCHED THEN UPDATE SET {column} = s.v"
     )
-    IndexTable.forPath(spark, target).update("id = 3", {name: F.lit("set")})
+    IndexTable.forPath(spark, target).update("id = 3", {name: sf.lit("set")})
     found = spark.sql(f"SELECT id, {column} FROM {table} ORDER BY id").collect()
     assert [tuple(row) for row in found] == [(1, "new"), (2, "merged"), (3, "set")]
 
@@ -66,7 +66,7 @@ def test_changing(spark, target, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_partitions_and_keys(spark, table_path, name):
     table, column = f"indextables.`{table_path}`", quoted(name)
-    frame = spark.range(4).select("id", (F.col("id") % 2).cast("string").alias(name))
+    frame = spark.range(4).select("id", (sf.col("id") % 2).cast("string").alias(name))
     frame.write.format("indextables").partitionBy(column).save(table_path)
     assert spark.sql(f"SELECT sum(id) FROM {table} WHERE {column} = '1'").first()[0] == 4
     spark.sql(f"DROP INDEXTABLES PARTITIONS FROM {table} WHERE {column} = '0'")
@@ -74,7 +74,7 @@ def test_partitions_and_keys(spark, table_path, name):
     keyed = f"{table_path}-keyed"
     options = {"primary-key": name}
     for turn in ("old", "new"):
-        rows = spark.range(3).select(F.col("id").alias(name), F.lit(turn).alias("turn"))
+        rows = spark.range(3).select(sf.col("id").alias(name), sf.lit(turn).alias("turn"))
         rows.write.format("indextables").options(**options).mode("append").save(keyed)
     found = spark.read.format("indextables").load(keyed)
     assert [row.turn for row in found.collect()] == ["new"] * 3

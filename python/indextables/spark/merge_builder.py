@@ -38,7 +38,8 @@ class Target:
     def named(self, verb: str) -> str:
         """The target of Spark's MERGE that the hooks take for this verb on this table."""
         alias = {} if self.alias is None else {"alias": self.alias}
-        return f"indextables_change.{quote_name(json.dumps({'verb': verb, 'table': self.table} | alias))}"
+        named = json.dumps({"verb": verb, "table": self.table} | alias)
+        return f"indextables_change.{quote_name(named)}"
 
     def column(self, given: Expression) -> Column:
         """A condition or value as a column."""
