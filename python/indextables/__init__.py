@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from indextables._native import __version__
     from indextables.api.changes import delete, update
-    from indextables.api.local import open, write  # noqa: A004
+    from indextables.api.local import open  # noqa: A004
     from indextables.api.table import IndexTable
+    from indextables.api.write import write
     from indextables.plan.search import Snippet
     from indextables.spark.session import configure, spark_conf
 
@@ -35,7 +36,7 @@ _LAZY = {
     "open": "indextables.api.local",
     "spark_conf": "indextables.spark.session",
     "update": "indextables.api.changes",
-    "write": "indextables.api.local",
+    "write": "indextables.api.write",
 }
 
 

@@ -9,22 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from indextables.api.ask import open_table, plan_exactly, predicates_of, search_text
 from indextables.api.notebook import Explanation, History, explain, show_searches
-from indextables.api.page import Page
-from indextables.commands.after_write import maintain_after_write
-from indextables.config.option import PREFIX
-from indextables.config.settings import resolve
 from indextables.engine.query import Token, analyze
 from indextables.errors import error
 from indextables.expr.aggregation import Aggregation, Function, SortKey
 from indextables.expr.predicate import Column, Expr
-from indextables.expr.where import parse_where
-from indextables.log import open_log
 from indextables.plan.columns import ColumnInfo
 from indextables.plan.search import Snippet
 from indextables.plan.topk import engine_key
@@ -37,13 +31,11 @@ from indextables.read.scan import count_scan, run_scan
 from indextables.read.spec import PSEUDO, SCORE, SNIPPET, row_id
 from indextables.read.suggest import suggest_words
 from indextables.read.table import OpenTable
-from indextables.save.table import run_write_table
 from indextables.show.notebook import facts_line, table_card
-from indextables.sql.local import LocalContext
 from indextables.sql.select import parse_function, parse_key, parse_sort_key
-from indextables.storage import find_location, open_store
 
-MODES = ("append", "overwrite", "errorifexists", "ignore")
+if TYPE_CHECKING:
+    from indextables.api.page import Page
 
 
 class Table:
@@ -66,6 +58,8 @@ class Table:
 
     def ui(self) -> Page:
         """Open the page of this table in the background; the result holds its link."""
+        from indextables.api.page import Page
+
         return Page([self.path], self._options)
 
     @property
@@ -358,29 +352,3 @@ def open(  # noqa: A001 (indextables.open reads well, and hides nothing outside 
     """
     show_searches()
     return Table(open_table(path, options or {}, version, timestamp), options)
-
-
-def write(
-    data: pa.Table,
-    path: str,
-    mode: str = "append",
-    partition_by: Sequence[str] = (),
-    options: Mapping[str, str] | None = None,
-) -> Table:
-    """Write an Arrow table without Spark, as one commit; create the table if needed.
-
-    `mode` is append, overwrite, errorifexists or ignore; `options` are those of Spark's writer,
-    such as `indexing.typemap.message` or `replaceWhere`. Returns the table after the commit.
-    """
-    if mode not in MODES:
-        raise error("SAVE_MODE", mode=mode, allowed=", ".join(MODES))
-    settings = resolve(options or {})
-    log = open_log(open_store(find_location(path, settings), settings), settings)
-    given = options or {}
-    done = run_write_table(log, data, mode, partition_by, given, parse=parse_where)
-    if done is not None:
-        settings = resolve(given, table=done.snapshot.metadata.configuration)
-        written = OpenTable(log, done.snapshot, settings)
-        named = {key if key.startswith(PREFIX) else PREFIX + key: v for key, v in given.items()}
-        maintain_after_write(written, LocalContext(named))
-    return open(path, options=options)

@@ -80,7 +80,7 @@ def _package() -> str:
 
 
 def _local_round_trip() -> str:
-    from indextables.api.local import write
+    from indextables.api.write import write
 
     rows = pa.table({"id": [1, 2], "text": ["all is well", "not a word"]})
     with tempfile.TemporaryDirectory(prefix="indextables-doctor-") as folder:

@@ -26,6 +26,7 @@ from indextables.expr.predicate import (
 )
 from indextables.expr.regexes import translate_regex
 from indextables.expr.values import FLOATING, kind_of
+from indextables.model.arrays import FALSE, TRUE, small_scalar
 from indextables.model.strings import decoded, is_valid, string_array, to_bytes
 from indextables.model.types import DataType
 
@@ -53,7 +54,7 @@ def evaluate(predicate: Predicate, values: Values, rows: int) -> pa.Array | None
 
 def constant(value: bool | None, rows: int) -> pa.Array:  # noqa: FBT001
     """The same truth for every row."""
-    return pa.repeat(pa.scalar(value, pa.bool_()), rows)
+    return pa.repeat(TRUE if value else FALSE, rows)
 
 
 def evaluate_leaf(leaf: Predicate, values: Values) -> pa.Array | None:
@@ -77,12 +78,12 @@ def to_scalar(value: Any, column_type: DataType) -> pa.Scalar:
     """A literal as an Arrow scalar of its column's type."""
     arrow = column_type.to_arrow()
     if pa.types.is_date32(arrow):
-        return pa.scalar(value, pa.int32()).cast(arrow)
+        return small_scalar(value, pa.int32()).cast(arrow)
     if pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow):
-        return pa.scalar(value, pa.int64()).cast(arrow)
+        return small_scalar(value, pa.int64()).cast(arrow)
     if pa.types.is_string(arrow):
         return string_array([value])[0]
-    return pa.scalar(value, arrow)
+    return small_scalar(value, arrow)
 
 
 def _one_of(leaf: OneOf, column: pa.Array) -> pa.Array:
@@ -96,9 +97,9 @@ def _one_of(leaf: OneOf, column: pa.Array) -> pa.Array:
         hit = pc.is_in(column, string_array(leaf.values))
     else:
         hit = pc.is_in(column, pa.array([s.as_py() for s in scalars], leaf.type.to_arrow()))
-    hit = pc.if_else(pc.is_null(column), pa.scalar(None, pa.bool_()), hit)
+    hit = pc.if_else(pc.is_null(column), small_scalar(None, pa.bool_()), hit)
     if leaf.or_null:
-        hit = pc.if_else(hit, hit, pa.scalar(None, pa.bool_()))
+        hit = pc.if_else(hit, hit, small_scalar(None, pa.bool_()))
     return hit
 
 
@@ -110,9 +111,7 @@ def _is(column: pa.Array, scalar: pa.Scalar) -> pa.Array:
 
 def _range(leaf: Range, column: pa.Array) -> pa.Array:
     floating = kind_of(leaf.type) in FLOATING
-    result = pc.if_else(
-        pc.is_null(column), pa.scalar(None, pa.bool_()), pa.scalar(value=True, type=pa.bool_())
-    )
+    result = pc.if_else(pc.is_null(column), small_scalar(None, pa.bool_()), TRUE)
     for side, bound in (("lower", leaf.lower), ("upper", leaf.upper)):
         if bound is None:
             continue
@@ -125,7 +124,7 @@ def _range(leaf: Range, column: pa.Array) -> pa.Array:
 def _above(column: pa.Array, scalar: pa.Scalar) -> pa.Array:
     """Greater in Spark's order, where NaN is the greatest."""
     if pc.is_nan(scalar).as_py():
-        return pc.if_else(pc.is_null(column), pa.scalar(None, pa.bool_()), False)  # noqa: FBT003
+        return pc.if_else(pc.is_null(column), small_scalar(None, pa.bool_()), FALSE)
     return pc.or_(pc.is_nan(column), pc.greater(column, scalar))
 
 

@@ -22,6 +22,7 @@ from indextables.log.members import (
     Kind,
     Member,
 )
+from indextables.model.arrays import small_array
 
 _REQUIRED = {
     "path",
@@ -40,7 +41,7 @@ SCHEMA = pa.schema(
 )
 
 
-EMPTY = SCHEMA.empty_table()
+EMPTY = pa.Table.from_batches([], SCHEMA)
 _REMOVE_MEMBERS = BY_TYPE[RemoveFile].members
 # removals in a log file
 REMOVES = pa.schema(
@@ -53,11 +54,11 @@ def from_adds(adds: Iterable[AddFile]) -> pa.Table:
     """A table with one row per added split."""
     rows = list(adds)
     columns = [
-        pa.array([_cell(getattr(row, member.attribute)) for row in rows], member.kind.arrow)
+        small_array([_cell(getattr(row, member.attribute)) for row in rows], member.kind.arrow)
         for member in ADD_MEMBERS
     ]
     extra = [dumps(row.extra) if row.extra else None for row in rows]
-    return pa.Table.from_arrays([*columns, pa.array(extra, pa.string())], schema=SCHEMA)
+    return pa.Table.from_arrays([*columns, small_array(extra, pa.string())], schema=SCHEMA)
 
 
 def _cell(value: Any) -> Any:

@@ -14,7 +14,7 @@ from indextables.log.actions import Action
 ADD, REMOVE, OTHER = range(3)
 # rows that are converted to actions at a time
 _CHUNK = 1000
-_NO_REMOVES = entries.REMOVES.empty_table()
+_NO_REMOVES = pa.Table.from_batches([], entries.REMOVES)
 
 
 class LogActions(Collection[Action]):

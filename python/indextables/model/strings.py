@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indextables.model.arrays import small_array
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -59,7 +61,7 @@ def from_json(value: Any) -> str:
 def string_array(values: Sequence[str | None]) -> pa.Array:
     """Strings as Arrow."""
     if all(value is None or is_valid(value) for value in values):
-        return pa.array(values, pa.string())
+        return small_array(values, pa.string())
     data = [None if value is None else to_bytes(value) for value in values]
     return pa.array(data, pa.binary()).view(pa.string())
 

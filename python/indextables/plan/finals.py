@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from indextables.expr.aggregation import Aggregation, Function
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
+from indextables.model.arrays import small_scalar
 from indextables.plan.aggregates import (
     DOUBLE,
     LONG,
@@ -147,8 +148,7 @@ def _final(merged: pa.Table, final: Final) -> pa.ChunkedArray:
     if final.how == "keep":
         return merged.column(final.parts[0])
     total, count = (merged.column(part) for part in final.parts)
-    quotient = pc.divide(total.cast(DOUBLE), count.cast(DOUBLE))
-    return pc.if_else(pc.equal(count, 0), pa.scalar(None, DOUBLE), quotient)
+    return _mean(total, count)
 
 
 def _finish_distinct(merged: pa.Table, plan: CompletePlan) -> pa.Table:
@@ -187,6 +187,12 @@ def _folded(folded: pa.Table, final: Final) -> pa.ChunkedArray:
         return folded.column("distinct_sum").cast(final.field.type)
     if final.how == "avg_distinct":
         count, total = folded.column("distinct_count"), folded.column("distinct_sum")
-        quotient = pc.divide(total.cast(DOUBLE), count.cast(DOUBLE))
-        return pc.if_else(pc.equal(count, 0), pa.scalar(None, DOUBLE), quotient)
+        return _mean(total, count)
     return _final(folded, final)
+
+
+def _mean(total: pa.ChunkedArray, count: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Null where there is nothing to divide."""
+    none = pc.equal(count, small_scalar(0, count.type))
+    quotient = pc.divide(total.cast(DOUBLE), count.cast(DOUBLE))
+    return pc.if_else(none, small_scalar(None, DOUBLE), quotient)

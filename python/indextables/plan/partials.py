@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indextables.errors import error
+from indextables.model.arrays import FALSE, small_scalar
 from indextables.plan.aggregates import LONG
 from indextables.plan.partitions import partition_arrays
 
@@ -51,12 +52,12 @@ def _of_partition(
         return value
     some = pc.greater(rows, 0)
     if output.source == "partition":
-        return pc.if_else(some, value, pa.scalar(None, value.type))
-    present = pc.if_else(pc.is_null(value), pa.scalar(0, rows.type), rows)
+        return pc.if_else(some, value, small_scalar(None, value.type))
+    present = pc.if_else(pc.is_null(value), small_scalar(0, rows.type), rows)
     if output.source == "partition_count":
         return present.cast(output.field.type)
     total = _times(value, rows, output.field.type)
-    return pc.if_else(some, total, pa.scalar(None, total.type))
+    return pc.if_else(some, total, small_scalar(None, total.type))
 
 
 def _times(value: pa.Array, rows: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -102,7 +103,7 @@ def live_rows(files: pa.Table) -> pa.Array | None:
     if "hidden" in files.column_names:  # for a companion, instead of the vector
         hidden = pc.struct_field(files.column("hidden"), "cardinality").combine_chunks()
         deleted = pc.coalesce(hidden, deleted.cast(pa.int64()))
-    return pc.subtract(rows, pc.fill_null(deleted, 0)).cast(pa.int64())
+    return pc.subtract(rows, pc.fill_null(deleted, small_scalar(0, deleted.type))).cast(pa.int64())
 
 
 def merge_partials(partials: pa.Table, plan: AggregatePlan, *, ansi: bool = False) -> pa.Table:
@@ -142,8 +143,8 @@ def _normal(array: pa.ChunkedArray) -> pa.ChunkedArray:
     """Group keys as Spark groups them: one zero, one NaN."""
     if not pa.types.is_floating(array.type):
         return array
-    nan = pa.scalar(float("nan"), array.type)
-    return pc.if_else(pc.is_nan(array), nan, pc.add(array, pa.scalar(0.0, array.type)))
+    nan = small_scalar(float("nan"), array.type)
+    return pc.if_else(pc.is_nan(array), nan, pc.add(array, small_scalar(0.0, array.type)))
 
 
 def _ingredients(
@@ -155,7 +156,7 @@ def _ingredients(
         return [(name, array.cast(_WIDE), how)]
     if merge in _IDEMPOTENT_MERGES and pa.types.is_floating(array.type):
         nan = pc.is_nan(array)
-        number = pc.if_else(nan, pa.scalar(None, array.type), array)
+        number = pc.if_else(nan, small_scalar(None, array.type), array)
         return [(name, number, how), (f"{name}?", nan.cast(pa.int64()), "max")]
     return [(name, array, how)]
 
@@ -167,16 +168,18 @@ def _merged(grouped: pa.Table, output: Output, merge: str, *, ansi: bool) -> pa.
     if merge == "sum" and pa.types.is_int64(field.type):
         return _to_long(array, output.column if ansi else None)
     if merge in _IDEMPOTENT_MERGES and pa.types.is_floating(field.type):
-        some_nan = pc.fill_null(pc.equal(grouped.column(f"{field.name}?_max"), 1), False)  # noqa: FBT003
+        some_nan = pc.fill_null(pc.equal(grouped.column(f"{field.name}?_max"), 1), FALSE)
         # NaN is the greatest; it is the least only where nothing else is
         wins = some_nan if merge == "max" else pc.and_(some_nan, pc.is_null(array))
-        return pc.if_else(wins, pa.scalar(float("nan"), array.type), array).cast(field.type)
-    return pc.fill_null(array, 0) if merge == "count" else array.cast(field.type)
+        return pc.if_else(wins, small_scalar(float("nan"), array.type), array).cast(field.type)
+    if merge == "count":
+        return pc.fill_null(array, small_scalar(0, array.type))
+    return array.cast(field.type)
 
 
 def _to_long(array: pa.ChunkedArray, column: str | None) -> pa.ChunkedArray:
     """Sums beyond the range of a long fail, naming the column, or wrap if none is given."""
-    low, high = (pa.scalar(end, pa.int64()).cast(_WIDE) for end in (_LONG_MIN, _LONG_MAX))
+    low, high = (small_scalar(end, pa.int64()).cast(_WIDE) for end in (_LONG_MIN, _LONG_MAX))
     wide = array.cast(_WIDE)
     outside = pc.or_(pc.less(wide, low), pc.greater(wide, high))
     if not pc.any(outside, min_count=0).as_py():

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from indextables.errors import error
 from indextables.expr.literals import parse_literal
 from indextables.expr.values import kind_of
+from indextables.model.arrays import small_array, small_scalar
 from indextables.model.strings import parse_strings, string_array
 
 if TYPE_CHECKING:
@@ -25,21 +26,23 @@ def map_column(maps: pa.ChunkedArray | pa.Array, key: str) -> pa.Array:
     """The string of one key in a column of maps; null where the key is missing."""
     if isinstance(maps, pa.ChunkedArray):
         chunks = [map_column(chunk, key) for chunk in maps.chunks]
-        return pa.concat_arrays(chunks) if chunks else pa.array([], pa.string())
+        return pa.concat_arrays(chunks) if chunks else small_array([], pa.string())
     # pc.map_lookup goes row by row; a filter of all keys at once is several times faster
     keys = pa.ListArray.from_arrays(maps.offsets, maps.keys)
     items = pa.ListArray.from_arrays(maps.offsets, maps.items)
-    hit = pc.equal(keys.flatten(), pa.scalar(key, maps.type.key_type))
+    hit = pc.equal(keys.flatten(), small_scalar(key, maps.type.key_type))
     found = pc.list_parent_indices(keys).filter(hit)
-    rows = pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, found.type), len(maps))), 1)
+    one = small_scalar(1, found.type)
+    rows = pc.subtract(pc.cumulative_sum(pa.repeat(one, len(maps))), one)
     text = items.flatten().filter(hit).take(pc.index_in(rows, found))
-    return pc.if_else(pc.is_null(maps), pa.scalar(None, pa.string()), text.cast(pa.string()))
+    return pc.if_else(pc.is_null(maps), small_scalar(None, pa.string()), text.cast(pa.string()))
 
 
 def typed_partition(maps: pa.ChunkedArray | pa.Array, name: str, kind: DataType) -> pa.Array:
     """A partition column of all splits, in its declared type."""
     text = map_column(maps, name)
-    text = pc.if_else(pc.equal(text, HIVE_NULL), pa.scalar(None, pa.string()), text)
+    null = pc.equal(text, small_scalar(HIVE_NULL, text.type))
+    text = pc.if_else(null, small_scalar(None, pa.string()), text)
     if kind_of(kind) == "string":
         return parse_strings(text)
     # few distinct values, however many splits

@@ -31,6 +31,7 @@ from indextables.expr.predicate import (
     walk,
 )
 from indextables.expr.values import kind_of
+from indextables.model.arrays import FALSE, TRUE
 from indextables.plan.columns import AS_TEXT_KINDS
 from indextables.plan.split_bounds import SplitBounds
 from indextables.plan.statistics import Extremes, may_hold, may_not_hold, read_bounds, read_extremes
@@ -187,7 +188,7 @@ def _leaf(
         return _possible(leaf.true if wanted else leaf.false, partitions, extremes, rows)
     truth = evaluate_leaf(leaf, partitions)
     if truth is not None:
-        return pc.fill_null(truth if wanted else pc.invert(truth), False)  # noqa: FBT003
+        return pc.fill_null(truth if wanted else pc.invert(truth), FALSE)
     known = extremes.get(getattr(leaf, "path", ()))
     if known is None or not isinstance(leaf, Range | OneOf | TextMatch):
         return _all(True, rows)  # noqa: FBT003
@@ -201,4 +202,4 @@ def _fold(parts: list[pa.Array], rows: int, *, every: bool) -> pa.Array:
 
 
 def _all(value: bool, rows: int) -> pa.Array:  # noqa: FBT001
-    return pa.repeat(pa.scalar(value, pa.bool_()), rows)
+    return pa.repeat(TRUE if value else FALSE, rows)

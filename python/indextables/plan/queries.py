@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from indextables.expr.evaluate import evaluate_leaf
 from indextables.expr.predicate import Missing, OneOf, Predicate, Range, TextMatch, walk
+from indextables.model.arrays import small_scalar
 from indextables.plan.filters import FilterPlan, query_for
 from indextables.plan.partitions import partition_arrays
 
@@ -34,9 +35,9 @@ def split_queries(
     # predicates that cannot be evaluated here (some regular expressions) are not pushed either
     evaluated = [(test, evaluate_leaf(test, values)) for test in tests]
     truths = {test: truth for test, truth in evaluated if truth is not None}
-    code = pa.repeat(pa.scalar(0, pa.int64()), files.num_rows)
+    code = pa.repeat(small_scalar(0, pa.int64()), files.num_rows)
     for truth in truths.values():
-        digit = pc.fill_null(truth.cast(pa.int64()), _UNKNOWN)
+        digit = pc.fill_null(truth.cast(pa.int64()), small_scalar(_UNKNOWN, pa.int64()))
         # numbered from zero each time, so that the number of predicates is unlimited
         code = pc.add(pc.multiply(code, 3), digit).dictionary_encode().indices.cast(pa.int64())
     kinds = pc.unique(code)

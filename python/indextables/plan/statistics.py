@@ -13,6 +13,7 @@ from indextables.expr.calendar import DAY_MICROS
 from indextables.expr.evaluate import to_scalar
 from indextables.expr.predicate import OneOf, Path, Range, TextMatch
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of, order_key
+from indextables.model.arrays import FALSE, TRUE, small_array, small_scalar
 from indextables.model.kinds import KINDS, Family
 from indextables.model.strings import valid_start
 from indextables.model.types import Decimal
@@ -82,16 +83,16 @@ def read_bounds(table: pa.Table, schema: Struct, names: Sequence[str]) -> Mappin
             # other writers compare strings that look like numbers as numbers
             odd = pc.or_(_looks_numeric(low), _looks_numeric(high))
         else:
-            odd = pc.fill_null(pc.greater(low, high), False)  # noqa: FBT003
-        low = pc.if_else(odd, pa.scalar(None, low.type), low)
-        high = pc.if_else(odd, pa.scalar(None, high.type), high)
+            odd = pc.fill_null(pc.greater(low, high), FALSE)
+        low = pc.if_else(odd, small_scalar(None, low.type), low)
+        high = pc.if_else(odd, small_scalar(None, high.type), high)
         found[name,] = Extremes(field.type, low, high, cut=False)
     return found
 
 
 def _looks_numeric(text: pa.Array) -> pa.Array:
     pattern = r"(?i)^[-+]?(\d+\.?\d*|\.\d+|inf|infinity|nan)([eE][-+]?\d+)?$"
-    return pc.fill_null(pc.match_substring_regex(text, pattern), False)  # noqa: FBT003
+    return pc.fill_null(pc.match_substring_regex(text, pattern), FALSE)
 
 
 def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:  # noqa: PLR0911 (one per kind)
@@ -105,13 +106,13 @@ def _texts(text: pa.Array, kind: DataType) -> pa.Array | None:  # noqa: PLR0911 
         # the string of a float stands for the nearest float, not the nearest double
         narrow = kind.to_arrow()
         short = pc.less(pc.utf8_length(text), _CUT_LENGTH)
-        whole = pc.if_else(short, text, pa.scalar(None, pa.string()))
+        whole = pc.if_else(short, text, small_scalar(None, pa.string()))
         return _matching(whole, _NUMBER).cast(narrow).cast(pa.float64())
     if name == "boolean":
         lowered = pc.utf8_lower(text)
         known = pc.is_in(lowered, pa.array(["true", "false"]))
         value = pc.equal(lowered, "true")
-        return pc.if_else(known, value, pa.scalar(None, pa.bool_()))
+        return pc.if_else(known, value, small_scalar(None, pa.bool_()))
     if name == "timestamp":
         return _matching(text, _WHOLE).cast(pa.int64())
     if name == "timestamp_ntz":
@@ -131,7 +132,7 @@ def _decimals(text: pa.Array, kind: Decimal) -> pa.Array:
 
 def _matching(text: pa.Array, pattern: str) -> pa.Array:
     fits = pc.match_substring_regex(text, pattern)
-    return pc.if_else(fits, text, pa.scalar(None, pa.string()))
+    return pc.if_else(fits, text, small_scalar(None, pa.string()))
 
 
 def _beside_floats(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -150,7 +151,7 @@ def _times_or_days(text: pa.Array) -> pa.Array:
     """
     number = _matching(text, _WHOLE).cast(pa.int64())
     is_days = pc.less_equal(pc.abs(number), _MOST_DAYS)
-    micros = pc.if_else(is_days, pa.scalar(None, pa.int64()), number)
+    micros = pc.if_else(is_days, small_scalar(None, pa.int64()), number)
     iso = _matching(text, _ISO_DATE).cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
     return pc.coalesce(micros, pc.multiply(iso, DAY_MICROS))
 
@@ -162,7 +163,7 @@ def _days(text: pa.Array) -> pa.Array:
     is_micros = pc.greater(pc.abs(number), _MOST_DAYS)
     day = pc.divide(number, DAY_MICROS)
     midnight = pc.equal(pc.multiply(day, DAY_MICROS), number)
-    from_micros = pc.if_else(midnight, day, pa.scalar(None, pa.int64()))
+    from_micros = pc.if_else(midnight, day, small_scalar(None, pa.int64()))
     days = pc.if_else(is_micros, from_micros, number)
     return pc.coalesce(iso.cast(pa.int64()), days)
 
@@ -186,7 +187,7 @@ def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
 
 
 def _every(known: Extremes, *, value: bool) -> pa.Array:
-    return pa.repeat(pa.scalar(value), len(known.low))
+    return pa.repeat(TRUE if value else FALSE, len(known.low))
 
 
 def _clusters(values: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -211,7 +212,7 @@ def may_not_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
         for value in leaf.values:
             scalar = _scalar(value, known)
             same = pc.and_(pc.equal(known.low, scalar), pc.equal(known.high, scalar))
-            constant = pc.or_(constant, pc.fill_null(same, False))  # noqa: FBT003
+            constant = pc.or_(constant, pc.fill_null(same, FALSE))
         return pc.invert(constant)
     return _outside(leaf, known)
 
@@ -233,7 +234,7 @@ def _up_to(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
     if order_key(value) == order_key(float("nan")) and isinstance(value, float):
         return _every(known, value=True)
     compare = pc.less_equal if inclusive else pc.less
-    return pc.fill_null(compare(known.low, _scalar(value, known)), True)  # noqa: FBT003
+    return pc.fill_null(compare(known.low, _scalar(value, known)), TRUE)
 
 
 def _from(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
@@ -243,7 +244,7 @@ def _from(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
         return _every(known, value=True)
     scalar = _scalar(value, known)
     compare = pc.greater_equal if inclusive else pc.greater
-    certain = pc.fill_null(compare(known.high, scalar), True)  # noqa: FBT003
+    certain = pc.fill_null(compare(known.high, scalar), TRUE)
     return pc.or_(certain, _continues(known.high, value)) if known.cut else certain
 
 
@@ -255,7 +256,7 @@ def _continues(texts: pa.Array, value: str) -> pa.Array:
     value = valid_start(value)
     longest = pc.max(pc.utf8_length(starts)).as_py() or 0
     prefixes = [value[:end] for end in range(min(longest, len(value)) + 1)]
-    return pc.is_in(starts, pa.array(prefixes, pa.string()))
+    return pc.is_in(starts, small_array(prefixes, pa.string()))
 
 
 def _may_match(leaf: TextMatch, known: Extremes) -> pa.Array:
@@ -265,7 +266,7 @@ def _may_match(leaf: TextMatch, known: Extremes) -> pa.Array:
     # the least string with the prefix is the prefix itself; the greatest is unbounded
     not_all_below = _from(known, prefix, inclusive=True)
     head = pc.utf8_slice_codeunits(known.low, 0, len(prefix))
-    not_all_above = pc.fill_null(pc.less_equal(head, pa.scalar(prefix)), True)  # noqa: FBT003
+    not_all_above = pc.fill_null(pc.less_equal(head, small_scalar(prefix, head.type)), TRUE)
     return pc.and_(not_all_below, not_all_above)
 
 
@@ -286,7 +287,7 @@ def _scalar(value: Any, known: Extremes) -> pa.Scalar:
     name = kind_of(known.type)
     if KINDS[name].family in (Family.INTEGER, Family.TIME):
         if pa.types.is_int64(known.low.type):
-            return pa.scalar(value, pa.int64())
+            return small_scalar(value, pa.int64())
     elif name in FLOATING:
-        return pa.scalar(value, pa.float64())
+        return small_scalar(value, pa.float64())
     return to_scalar(value, known.type)

@@ -18,6 +18,7 @@ from indextables.engine.split import Split
 from indextables.engine.store import Cancel
 from indextables.index.vectors import load_deletions
 from indextables.log.actions import DeletionVector
+from indextables.model.arrays import small_scalar
 from indextables.plan.partials import complete_partial, merge_partials
 from indextables.plan.partitions import parse_value, typed_array
 from indextables.read.pending import open_pending
@@ -218,12 +219,12 @@ def search_split(
     query = spec.queries[source.query]
     found = split.search(query, spec.engine_schema, **spec.engine_options)
     whole = {**constants(spec, source), **given}
-    if spec.has_pseudo(SPLIT):
-        whole[SPLIT] = pa.scalar(source.path, pa.string())
-    if spec.snippet is None and spec.has_pseudo(SNIPPET):
-        whole[SNIPPET] = pa.scalar(None, pa.string())
+    if spec.gives(SPLIT):
+        whole[SPLIT] = small_scalar(source.path, pa.string())
+    if spec.snippet is None and spec.gives(SNIPPET):
+        whole[SNIPPET] = small_scalar(None, pa.string())
     if spec.file_members:
-        whole[FILE] = pa.scalar(_file(spec, source), spec.output.field(FILE).type)
+        whole[FILE] = small_scalar(_file(spec, source), spec.output.field(FILE).type)
     return _delivered(spec, found, whole)
 
 
@@ -326,7 +327,7 @@ def put_in_order(table: pa.Table, order: Sequence[Mapping[str, Any]], limit: int
         arrays[f"{number} null"] = last.cast(pa.int8())
         keys.append((f"{number} null", "ascending"))
         if pa.types.is_floating(column.type):
-            nan = pc.fill_null(pc.is_nan(column), False)  # noqa: FBT003
+            nan = pc.and_kleene(pc.is_valid(column), pc.is_nan(column))
             arrays[f"{number} nan"] = nan.cast(pa.int8())
             keys.append((f"{number} nan", direction))
         arrays[f"{number} value"] = column

@@ -19,6 +19,7 @@ from indextables.errors import error
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
 from indextables.log.protocol import is_companion
+from indextables.model.arrays import FALSE
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.finals import CompletePlan, finish, plan_complete
 from indextables.plan.hints import find_hints, scanned_columns
@@ -305,7 +306,7 @@ def _prewarmed(scan: Scan) -> list[bool] | None:
     truth = evaluate(bind(prewarm.where, snapshot.schema), values, files.num_rows)
     if truth is None:
         raise error("PARTITION_PREDICATE", problem="Invalid partition predicate of the prewarm")
-    chosen: list[bool] = pc.fill_null(truth, False).to_pylist()  # noqa: FBT003
+    chosen: list[bool] = pc.fill_null(truth, FALSE).to_pylist()
     return chosen
 
 

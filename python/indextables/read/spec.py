@@ -123,11 +123,11 @@ class ReadSpec:
     def engine_schema(self) -> pa.Schema:
         """What the engine returns; values that are constant within a split are added afterwards."""
         outside = {*self.partition_columns, *self.given}
-        if self.has_pseudo(SPLIT):
+        if self.gives(SPLIT):
             outside.add(SPLIT)
         if self.file_members:
             outside.add(FILE)
-        if self.snippet is None and self.has_pseudo(SNIPPET):
+        if self.snippet is None and self.gives(SNIPPET):
             outside.add(SNIPPET)  # no text column to cut one from
         inside = [f for f in self.output if f.name not in outside]
         numbered = ROW_INDEX in self.file_members and DOC not in self.output.names
@@ -135,12 +135,14 @@ class ReadSpec:
             inside.append(row_id(self.schema, "reading _metadata.row_index").field(DOC))
         elif not inside:
             # any column gives the number of rows
-            inside.append(_DOC_FIELD if self.has_pseudo(DOC) else self.split_schema.field(0))
+            inside.append(
+                _DOC_FIELD if self.schema.get(DOC) is None else self.split_schema.field(0)
+            )
         return pa.schema(inside)
 
-    def has_pseudo(self, name: str) -> bool:
-        """Whether a name is that of a pseudo column; columns of the table take precedence."""
-        return name in PSEUDO and self.schema.get(name) is None
+    def gives(self, name: str) -> bool:
+        """Whether a pseudo column is wanted; columns of the table take precedence."""
+        return name in self.output.names and self.schema.get(name) is None
 
     @cached_property
     def file_members(self) -> list[str]:

@@ -1,4 +1,8 @@
-"""From what a companion remembers of its source to the table itself."""
+"""From what a companion remembers of its source to the table itself.
+
+The module of a format is imported when a table of that format is opened: most tables read are not
+companions.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,6 @@ from indextables.config import companion as keys
 from indextables.config.settings import Settings
 from indextables.errors import error
 from indextables.sources.credentials import source_settings
-from indextables.sources.delta import DeltaSource
-from indextables.sources.iceberg import IcebergSource
-from indextables.sources.parquet import ParquetSource
 from indextables.sources.table import SourceTable
 from indextables.storage import find_location, open_store
 from indextables.storage.address import names_store
@@ -50,6 +51,8 @@ def open_source(name: SourceName, settings: Settings) -> SourceTable:
         raise error("COMPANION_NAME", name=name.source, format=name.format)
     location = find_location(name.source, settings)
     if name.format == "parquet":
+        from indextables.sources.parquet import ParquetSource
+
         return ParquetSource(open_store(location, settings), name.schema_source)
     connection = plan_connection(location, settings, os.environ)
     options = {**reveal(connection.config), **reveal(connection.client)}
@@ -60,10 +63,14 @@ def open_source(name: SourceName, settings: Settings) -> SourceTable:
             path=location,
             detail="a credentials provider cannot be used for a Delta source",
         )
+    from indextables.sources.delta import DeltaSource
+
     return DeltaSource(connection.address.native, {k: str(v) for k, v in options.items()})
 
 
-def _iceberg(name: SourceName, settings: Settings) -> IcebergSource:
+def _iceberg(name: SourceName, settings: Settings) -> SourceTable:
+    from indextables.sources.iceberg import IcebergSource
+
     if name.catalog is None and name.warehouse is None and _is_path(name.source):
         store = open_store(find_location(name.source, settings), settings)
         return IcebergSource(name.source, store=store, properties=_files(store.url, settings))
