@@ -330,7 +330,9 @@ Results are Arrow tables: `.to_pandas()`, `polars.from_arrow(...)` and DuckDB us
 
 _PACKAGE = HERE.parent / "python" / "indextables"
 _API = (
-    ("indextables", "api/local.py", None, ("open", "write")),
+    ("indextables", "api/local.py", None, ("open",)),
+    ("indextables", "api/write.py", None, ("write",)),
+    ("indextables", "spark/progress.py", None, ("progress",)),
     ("indextables", "api/changes.py", None, ("delete", "update")),
     ("indextables", "spark/session.py", None, ("configure", "spark_conf")),
     ("indextables.spark.functions", "spark/functions.py", None, ()),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from indextables.api.table import IndexTable
     from indextables.api.write import write
     from indextables.plan.search import Snippet
+    from indextables.spark.progress import progress
     from indextables.spark.session import configure, spark_conf
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "configure",
     "delete",
     "open",
+    "progress",
     "spark_conf",
     "update",
     "write",
@@ -34,6 +36,7 @@ _LAZY = {
     "configure": "indextables.spark.session",
     "delete": "indextables.api.changes",
     "open": "indextables.api.local",
+    "progress": "indextables.spark.progress",
     "spark_conf": "indextables.spark.session",
     "update": "indextables.api.changes",
     "write": "indextables.api.write",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import urllib.request
 
 import pyarrow as pa
 import pytest
+from IPython.utils.capture import capture_output
 from tests.page import tables
 
 import indextables
@@ -76,3 +78,23 @@ def test_spark_tables_and_searches(spark, tmp_path):
     found = table.search("failed", limit=3)
     assert found._repr_html_().count(">failed</mark>") == 3
     assert found.count() == 3
+    history = table.history(1)
+    assert history.first()["operation"] in history._repr_html_()
+
+
+@pytest.mark.spark
+def test_a_bar_shows_the_tasks_of_jobs_in_notebooks_only(spark, shell):
+    def slow(rows):
+        time.sleep(2)
+        return rows
+
+    work = spark.sparkContext.parallelize(range(4), 4).mapPartitions(slow)
+    with capture_output() as plain, indextables.progress(spark, "indexing"):
+        work.count()
+    assert not plain.outputs
+    shell.kernel = object()  # what tells a notebook from a terminal
+    with capture_output() as notebook, indextables.progress(spark, "<b>indexing</b>"):
+        assert work.count() == 4
+    last = notebook.outputs[-1].data["text/html"]
+    assert "&lt;b&gt;indexing&lt;/b&gt;: 4 of 4 tasks" in last
+    assert notebook.outputs[0].data["text/html"] != last

@@ -25,23 +25,26 @@ from indextables.config.option import PREFIX
 from indextables.config.settings import resolve
 from indextables.errors import TableExistsError, TableNotFoundError, error
 from indextables.log import open_log
-from indextables.show.notebook import MOST_ROWS, facts_line, hits_table, table_card
+from indextables.show.notebook import MOST_ROWS, facts_line, grid, hits_table, table_card
 from indextables.spark.failures import translate_errors
 from indextables.spark.functions import indexqueryall
 from indextables.spark.merge_builder import TARGET, MergeBuilder
 from indextables.spark.merge_builder import Target as ChangeTarget
+from indextables.spark.progress import progress
 from indextables.sql.render import render
 from indextables.sql.values import parse_size
 from indextables.storage import find_location, open_store
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.types import StructType
 
     from indextables.engine.query import Token
     from indextables.spark.merge_builder import Expression, Values
 
 FORMAT = "indextables"
+# the columns of a history that notebooks show
+_HISTORY = ("version", "timestamp", "operation", "operation_metrics")
 
 
 class IndexTable:
@@ -226,7 +229,12 @@ class IndexTable:
 
     def history(self, limit: int | None = None) -> DataFrame:
         """Return the commits of the table, newest first."""
-        return self._command(DescribeHistory(self._target, limit))
+        found = self._command(DescribeHistory(self._target, limit))
+        # notebooks ask the object itself
+        found._repr_html_ = lambda: grid(  # type: ignore[method-assign]
+            _HISTORY, [_texts(row, _HISTORY) for row in found.head(MOST_ROWS)]
+        )
+        return found
 
     def detail(self) -> DataFrame:
         """Return version, splits, rows, bytes, partitions and properties, in one row."""
@@ -274,17 +282,20 @@ class IndexTable:
             table_roots=tuple((table_roots or {}).items()),
             dry_run=dry_run,
         )
-        return spark.sql(render(command))
+        with progress(spark, "indexing"):
+            return spark.sql(render(command))
 
     def mergeSplits(self, where: str | None = None, target_size: str | None = None) -> DataFrame:  # noqa: N802
         """Merge small splits into larger ones."""
         size = None if target_size is None else parse_size(target_size)
-        return self._command(MergeSplits(self._target, where, size))
+        with progress(self._spark, "merging splits"):
+            return self._command(MergeSplits(self._target, where, size))
 
     def purge(self, older_than_hours: int = 168, *, dry_run: bool = False) -> DataFrame:
         """Delete files that no retained version refers to."""
         span = Span(older_than_hours, "HOURS")
-        return self._command(Purge(self._target, span, dry_run=dry_run))
+        with progress(self._spark, "purging"):
+            return self._command(Purge(self._target, span, dry_run=dry_run))
 
     def checkpoint(self) -> DataFrame:
         """Write a compact checkpoint of the table."""
@@ -310,3 +321,7 @@ class IndexTable:
 
     def _command(self, command: Command) -> DataFrame:
         return self._spark.sql(render(command))
+
+
+def _texts(row: Row, names: Sequence[str]) -> list[str]:
+    return ["" if row[name] is None else str(row[name]) for name in names]
