@@ -169,6 +169,16 @@ values. Use them in WHERE. `* indexquery 'query'` and `indexqueryall('query')` s
 'query')`, `textsearch` and `fieldmatch` are equivalent; the column can also be a string with its name, and each function is also
 available with the prefix `tantivy4spark_`. The query is a string, a parameter or a session variable; NULL matches nothing.
 
+### Tokens
+
+`indextables_analyze(text)`, `indextables_analyze(text, 'tokenizer')` and `indextables_analyze(text, column)` show what an index keeps of a text: an
+array of structs with `text`, `position`, `start` and `end` (bytes of UTF-8). A column of an IndexTables table is analyzed as it is indexed; with a second
+argument, any string is analyzed by that tokenizer, or as that column is indexed. Requires Spark 4.1 or newer.
+
+```text
+SELECT indextables_analyze('api.OrderService', 'identifiers').text
+```
+
 ### Buckets
 
 These functions are group keys that the index computes. The arguments after the column are constants.

@@ -18,6 +18,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectResolutionRule(_ => ResolveSearch)
       extensions.injectPostHocResolutionRule(_ => CloseViews)
       extensions.injectPostHocResolutionRule(_ => MatchRows)
+      extensions.injectPostHocResolutionRule(_ => AnalyzeTexts)
       extensions.injectPreCBORule(_ => AnswerByCompanion)
       extensions.injectPreCBORule(_ => MatchLeftRows)
       extensions.injectOptimizerRule { session => IndexJoins.register(session); MakePushable }
@@ -35,6 +36,7 @@ class Extensions extends SparkSessionExtensionsProvider {
         function(extensions, prefix + operator, Search.function(operator, all = false))
         function(extensions, prefix + operator + "all", Search.function(operator, all = true))
       }
+      function(extensions, TextTokens.name, TextTokens.call)
       Buckets.names.foreach(name => function(extensions, name, Buckets.call(name)))
     }
 

@@ -168,10 +168,8 @@ object RowMatch {
     if (!search.all) request.put("field", named)
     if (search.right.foldable) Option(search.right.eval()).foreach(q => request.put("query", q.toString))
     request.put(ReadCalls.Now, ReadCalls.now())
-    val command = Rpc.call("matcher", request).parts(0)
-    val function = Interpreters.tasks.asInstanceOf[SimplePythonFunction].copy(command = command.toImmutableArraySeq)
-    val call = PythonUDF(s"${search.operator} on rows", function, BooleanType, all.map(_._2) :+ search.right,
-      Compat.ArrowFunction, udfDeterministic = true)
+    val call = EngineFunction(s"${search.operator} on rows", Rpc.call("matcher", request).parts(0), BooleanType,
+      all.map(_._2) :+ search.right)
     Coalesce(Seq(call, Literal.FalseLiteral))
   }
 
@@ -191,5 +189,13 @@ object RowMatch {
   private def simple(kind: DataType): Boolean = kind match {
     case _: AtomicType => !kind.isInstanceOf[BinaryType]
     case _ => false
+  }
+}
+
+/** A function of rows that the engine computes in Spark's Python workers, batch by batch; Python pickled it. */
+object EngineFunction {
+  def apply(name: String, pickled: Array[Byte], result: DataType, arguments: Seq[Expression]): Expression = {
+    val function = Interpreters.tasks.asInstanceOf[SimplePythonFunction].copy(command = pickled.toImmutableArraySeq)
+    PythonUDF(name, function, result, arguments, Compat.ArrowFunction, udfDeterministic = true)
   }
 }

@@ -189,8 +189,8 @@ class Query:
     def __ne__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[type[Query], tuple[dict[str, Any]]]: ...
 
-def analyze(tokenizer: str, text: str) -> list[tuple[str, int, int, int]]:
-    """The tokens of a text: text, position, first byte, byte after the last."""
+def analyze(tokenizer: str, batch: Any) -> ArrowBatch:
+    """The tokens of each text of the only column: text, position, first byte, byte after."""
 
 # --- source.rs
 
@@ -274,6 +274,8 @@ class Split:
         """Words that begin like the last word of a text, with the number of their rows."""
     def similar(self, field: str, text: str, distance: int, limit: int) -> list[tuple[str, int]]:
         """Words at most so many edits away from the last word of a text."""
+    def frequencies(self, field: str, words: Sequence[str]) -> list[int]:
+        """In how many rows each of some words is."""
     def explain(
         self, query: Query, row: int, statistics: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
@@ -389,11 +391,12 @@ def merge(
     fields: Sequence[Mapping[str, Any]] | None = None,
     options: Mapping[str, Any] | None = None,
     source: Source | None = None,
+    rewrite: bool = False,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Merge splits of a store into a new one of it, in the order given.
 
     An input is its path, its footer's offsets and a portable roaring bitmap of its deleted rows.
-    Splits that are indexed differently are written again with `schema` and `fields`; `source` is
-    where the rows of companions are. The outcome is the members of `engine.writer.SplitInfo`, and
-    why which inputs were left out.
+    Splits that are indexed differently, and all with `rewrite`, are written again with `schema` and
+    `fields`; `source` is where the rows of companions are. The outcome is the members of
+    `engine.writer.SplitInfo`, and why which inputs were left out.
     """

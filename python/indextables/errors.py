@@ -715,6 +715,25 @@ CODES: dict[str, Code] = {
         'column of a view is called; quote a term that contains a colon: `"10.0.0.1:8080"`',
         "42703",
     ),
+    "REINDEX_FAILED": Code(
+        StorageError,
+        "`{split}` of `{path}` could not be written again: {problem}",
+        "the table is unchanged; repair or remove the split, and repeat REINDEX",
+        "58030",
+    ),
+    "REINDEX_FOREIGN": Code(
+        UnsupportedError,
+        "REINDEX needs a table that remembers how its columns are indexed; another implementation "
+        "created this one",
+        "overwrite the table with the new indexing options",
+        "0A000",
+    ),
+    "REINDEX_NOT_TEXT": Code(
+        SchemaMismatchError,
+        "`{key}` applies to text columns; column `{column}` is indexed as `{role}`",
+        "add the column to INDEXING MODES as `text`, or remove the option",
+        "42K09",
+    ),
     "REPAIR_LOG_EXISTS": Code(
         InvalidError,
         "`{path}` still has a transaction log",

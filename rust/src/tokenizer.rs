@@ -6,6 +6,7 @@
 //! `whitespace`, `chinese_compatible`, `<language>_stem`, `ngram(<min>,<max>[,prefix])`,
 //! `source_code_default`, `source_code_with_hex`, `identifiers`. Filters may follow the base ([`filters`]).
 
+mod analyze;
 mod cjk;
 mod filters;
 mod identifiers;
@@ -20,6 +21,7 @@ use tantivy::tokenizer::{
     Stemmer, TextAnalyzer, TextAnalyzerBuilder, TokenizerManager, WhitespaceTokenizer,
 };
 
+pub use analyze::analyze;
 pub use filters::stops;
 pub use identifiers::is_whole;
 pub use trigrams::trigrams;

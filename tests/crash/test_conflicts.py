@@ -39,6 +39,7 @@ MINE: dict[str, Callable[[Place], object]] = {
     "merge into": verbs.VERBS["merge into"],
     "upsert": verbs.KEYED_VERBS["upsert"],
     "merge splits": verbs.VERBS["merge splits"],
+    "reindex": verbs.VERBS["reindex"],
     "drop partitions": verbs.VERBS["drop partitions"],
     "alter": alter([{"set": "note", "value": "1"}]),
     "restore": verbs.VERBS["restore"],
@@ -52,6 +53,7 @@ WINNERS: dict[str, Callable[[Place], object]] = {
     "delete elsewhere": lambda p: change(p, "DELETE", "id > 26"),
     "update": lambda p: change(p, "UPDATE", "id < 4", "rival"),
     "merge splits": verbs.VERBS["merge splits"],
+    "reindex": verbs.VERBS["reindex"],
     "drop partitions": verbs.VERBS["drop partitions"],
     "alter": alter([{"set": "other", "value": "2"}]),
     "restore": lambda p: p.sql("RESTORE INDEXTABLES '{path}' TO VERSION AS OF 0"),
@@ -59,18 +61,19 @@ WINNERS: dict[str, Callable[[Place], object]] = {
 # what becomes of the row's change after the column's: + as if it came after it, = without the rows
 # that are gone, x refused
 TABLE = {
-    "append":          "+ + + + + + + + + +",
-    "overwrite":       "+ + + + + + + + + +",
-    "replace where":   "+ + + + + + + + + +",
-    "delete":          "+ = = = + = + = + x",
-    "update":          "+ x x x + x + x + x",
-    "merge into":      "+ x x x + x + x + x",
-    "upsert":          "+ + + + + + + + + +",
-    "merge splits":    "+ x x x x x x + + x",
-    "drop partitions": "+ + + + + + + + + +",
-    "alter":           "+ + + + + + + + + +",
-    "restore":         "+ + + + + + + + + +",
-    "purge":           "+ + + + + + + + + +",
+    "append":          "+ + + + + + + x + + +",
+    "overwrite":       "+ + + + + + + x + + +",
+    "replace where":   "+ + + + + + + x + + +",
+    "delete":          "+ = = = + = + + = + x",
+    "update":          "+ x x x + x + x x + x",
+    "merge into":      "+ x x x + x + x x + x",
+    "upsert":          "+ + + + + + + x + + +",
+    "merge splits":    "+ x x x x x x x + + x",
+    "reindex":         "+ + + + + + + + + + +",
+    "drop partitions": "+ + + + + + + + + + +",
+    "alter":           "+ + + + + + + + + + +",
+    "restore":         "+ + + + + + + + + + +",
+    "purge":           "+ + + + + + + + + + +",
 }  # fmt: skip
 PAIRS = [(mine, winner) for mine in TABLE for winner in WINNERS]
 

@@ -168,6 +168,7 @@ VERBS: dict[str, Callable[[Place], object]] = {
     "update": lambda p: change(p, "UPDATE", "id < 10", "updated"),
     "merge into": lambda p: change(p, "MERGE", "id < 10", "merged", more=4),
     "merge splits": lambda p: p.sql("MERGE SPLITS '{path}' TARGET SIZE 100M"),
+    "reindex": lambda p: p.sql("REINDEX INDEXTABLES '{path}' INDEXING MODES ('text':'text')"),
     "drop partitions": lambda p: p.sql("DROP INDEXTABLES PARTITIONS FROM '{path}' WHERE part = 1"),
     "alter": lambda p: tables.alter(p.request(changes=[{"set": "note", "value": "1"}])),
     "restore": lambda p: p.sql("RESTORE INDEXTABLES '{path}' TO VERSION AS OF 1"),

@@ -110,3 +110,11 @@ def test_an_append_keeps_the_index_and_another_type_is_refused(tmp_path):
     assert table.explain("message LIKE '%bcd%'").facts["scanned"] == "none"
     with pytest.raises(Exception, match="INDEXING_CHANGED"):
         indextables.write(rows, str(tmp_path), options={"indexing.typemap.message": "text"})
+
+
+@pytest.mark.parametrize("layout", ["compatible", "lean"])
+@pytest.mark.parametrize("mode", ["text+ngram", "string+ngram"])
+def test_every_layout_has_trigrams(tmp_path, layout, mode):
+    options = {"indexing.typemap.m": mode, "indexing.layout": layout}
+    table = indextables.write(pa.table({"m": ["abcdef", None]}), str(tmp_path), options=options)
+    assert table.count("m LIKE '%bcd%'") == 1

@@ -75,6 +75,33 @@ def test_fields_are_completed(look, site):
     settled(page)
 
 
+def test_words_of_the_index_are_completed(look, site):
+    page = look(site.url("events"))
+    page.locator("#q").press_sequentially("timeo")
+    word = page.locator("#suggestions li[data-text=timeout]")
+    word.wait_for()
+    assert "rows" in word.inner_text()
+    word.click()
+    assert page.locator("#q").input_value() == "timeout "
+    assert page.locator("#suggestions").is_hidden()
+    page.locator("#q").press_sequentially("AND level:ERR")
+    page.locator("#suggestions li[data-text=ERROR]").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    assert page.locator("#q").input_value() == "timeout AND level:ERROR "
+    settled(page)
+    assert total(page) > 0
+
+
+def test_a_misspelt_query_is_corrected_by_a_click(look, site):
+    page = look(site.url("events"))
+    type_query(page, "tiemout")
+    page.locator("#hits a", has_text="timeout").click()
+    settled(page)
+    assert page.locator("#q").input_value() == "timeout"
+    assert total(page) > 0
+
+
 def test_a_brush_narrows_the_time(look, site, events):
     page = look(site.url("events"))
     before = total(page)

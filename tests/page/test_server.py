@@ -62,6 +62,27 @@ def test_no_page_has_inline_script_or_style(site):
         assert "https://" not in body
 
 
+def test_words_are_completed_by_column_or_in_all(site):
+    for given in ("text=timeo", "text=timeo&column=message"):
+        words = json.loads(ask(site.url("events", f"words.json?{given}"))[1])["words"]
+        assert 'data-text="timeout"' in words
+    assert (
+        "ERROR"
+        in json.loads(ask(site.url("events", "words.json?text=ER&column=level"))[1])["words"]
+    )
+    for nothing in ("text=", "text=1&column=id", "text=x&column=nosuch", "text=zzzz"):
+        assert json.loads(ask(site.url("events", f"words.json?{nothing}"))[1]) == {"words": ""}
+    script = ask(site.url("hostile", "words.json?text=%3Cscript&column=kind"))[1]
+    assert "<script" not in script
+
+
+def test_a_query_without_rows_says_what_may_be_meant(site):
+    body = ask(site.url("events", "search?q=tiemout"))[1]
+    assert "Did you mean" in body
+    assert "q=timeout" in body
+    assert "Did you mean" not in ask(site.url("events", "search?q=qqqqqq"))[1]
+
+
 @pytest.mark.parametrize("path", ["", "t/0/search", "static/page.js", "t/0/hits.json?q=timeout"])
 def test_an_expired_token_is_refused_everywhere(site, path):
     parts = urlsplit(site.site.url)

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from indextables.api.ask import open_table, plan_exactly, predicates_of, search_text
+from indextables.api.correct import correct_query
 from indextables.api.notebook import Explanation, History, explain, show_searches
+from indextables.api.significant import Sample, significant_words
 from indextables.engine.query import Token, analyze
 from indextables.errors import error
 from indextables.expr.aggregation import Aggregation, Function, SortKey
 from indextables.expr.predicate import Column, Expr
 from indextables.plan.columns import ColumnInfo
+from indextables.plan.matching import analyzer_of
 from indextables.plan.search import Snippet
 from indextables.plan.topk import engine_key
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
@@ -29,7 +32,7 @@ from indextables.read.request import ScanRequest
 from indextables.read.rows import put_in_order
 from indextables.read.scan import count_scan, run_scan
 from indextables.read.spec import PSEUDO, SCORE, SNIPPET, row_id
-from indextables.read.suggest import suggest_words
+from indextables.read.suggest import suggest_words, text_columns
 from indextables.read.table import OpenTable
 from indextables.show.notebook import facts_line, table_card
 from indextables.sql.select import parse_function, parse_key, parse_sort_key
@@ -173,22 +176,46 @@ class Table:
 
     def analyze(self, text: str, column: str) -> list[Token]:
         """Return the tokens that the index keeps of a text in a column, with their positions."""
-        info = self._table.columns.get(column)
-        if info is None:
-            names = ", ".join(self.schema.names)
-            raise error("COLUMN_UNKNOWN", columns=column, available=names)
-        return analyze(info.analyzer, text)
+        return analyze(analyzer_of(self._table.columns, column), text)
 
     def suggest(
-        self, text: str, column: str, limit: int = 10, *, similar: bool = False
+        self, text: str, column: str | None = None, limit: int = 10, *, similar: bool = False
     ) -> pa.Table:
-        """Return words of a column that complete the last word of a text, the commonest first.
+        """Return words that complete the last word of a text, the commonest first.
 
-        With `similar`, words that it may be a misspelling of, the nearest first. `rows` is in how
-        many rows each is; rows that are deleted count until their splits are merged.
+        They are words of one column, or of all text columns. With `similar`, words that it may be
+        a misspelling of, the nearest first. `rows` is in how many rows each is; rows that are
+        deleted count until their splits are merged.
         """
-        found = suggest_words(self._table, column, text, limit, similar=similar)
+        columns = text_columns(self._table) if column is None else [column]
+        found = suggest_words(self._table, columns, text, limit, similar=similar)
         return pa.table({"word": [w for w, _ in found], "rows": [n for _, n in found]})
+
+    def did_you_mean(self, query: str, where: str | None = None) -> str | None:
+        """Return a query that finds rows, for one that finds none because of misspelt words.
+
+        None if the query is fine, or if no similar words lead to rows.
+        """
+        return correct_query(self._table, query, where)
+
+    def significant_terms(
+        self,
+        column: str,
+        query: str | None = None,
+        where: str | None = None,
+        limit: int = 10,
+        *,
+        sample: int = 10_000,
+        min_rows: int = 2,
+    ) -> pa.Table:
+        """Return the words of a column that are typical of the rows that a search finds.
+
+        Columns are `word`, `rows` (of the search), `all_rows` (of the table) and `score`: how much
+        more often the word is there than in all rows, the most typical first. Of more rows than
+        `sample` the best matches are looked at. Words of fewer than `min_rows` rows are left out.
+        """
+        rows = Sample(column, query, where, sample)
+        return significant_words(self._table, rows, limit, min_rows)
 
     def scan(
         self,

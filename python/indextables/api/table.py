@@ -19,6 +19,7 @@ from indextables.commands.describe_history import DescribeHistory
 from indextables.commands.grammar import Command, Span
 from indextables.commands.merge_splits import MergeSplits
 from indextables.commands.purge import Purge
+from indextables.commands.reindex import Reindex
 from indextables.commands.restore import Restore
 from indextables.commands.target import Target
 from indextables.config.option import PREFIX
@@ -191,13 +192,34 @@ class IndexTable:
         """Return the tokens that the index keeps of a text in a column, with their positions."""
         return self._local().analyze(text, column)
 
-    def suggest(self, text: str, column: str, limit: int = 10, *, similar: bool = False) -> Any:
-        """Return words of a column that complete the last word of a text, as an Arrow table.
+    def suggest(
+        self, text: str, column: str | None = None, limit: int = 10, *, similar: bool = False
+    ) -> Any:
+        """Return words that complete the last word of a text, as an Arrow table.
 
-        With `similar`, words that it may be a misspelling of. The driver reads the dictionaries
-        itself; see `indextables.api.local.Table.suggest`.
+        They are words of one column, or of all text columns. With `similar`, words that it may be
+        a misspelling of. The driver reads the dictionaries itself; see
+        `indextables.api.local.Table.suggest`.
         """
         return self._local().suggest(text, column, limit, similar=similar)
+
+    def significantTerms(  # noqa: N802
+        self,
+        column: str,
+        query: str | None = None,
+        where: str | None = None,
+        limit: int = 10,
+        *,
+        sample: int = 10_000,
+        min_rows: int = 2,
+    ) -> Any:
+        """Return the words that are typical of the rows that a search finds, as an Arrow table.
+
+        The driver reads the rows itself; see `indextables.api.local.Table.significant_terms`.
+        """
+        return self._local().significant_terms(
+            column, query, where, limit, sample=sample, min_rows=min_rows
+        )
 
     def _local(self) -> Table:
         options = {k: v for k, v in self._spark.conf.getAll.items() if k.startswith(PREFIX)}
@@ -290,6 +312,19 @@ class IndexTable:
         size = None if target_size is None else parse_size(target_size)
         with progress(self._spark, "merging splits"):
             return self._command(MergeSplits(self._target, where, size))
+
+    def reindex(
+        self,
+        indexing_modes: Mapping[str, str] | None = None,
+        tokenizers: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> DataFrame:
+        """Change how columns are indexed, in one commit; arguments are the clauses of REINDEX.
+
+        For example `reindex({"message": "text+ngram"}, {"message": "identifiers"})`.
+        """
+        pairs = (tuple((given or {}).items()) for given in (indexing_modes, tokenizers, options))
+        return self._command(Reindex(self._target, *pairs))
 
     def purge(self, older_than_hours: int = 168, *, dry_run: bool = False) -> DataFrame:
         """Delete files that no retained version refers to."""

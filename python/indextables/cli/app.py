@@ -43,6 +43,7 @@ def demo() -> None:
 
 for command in (
     search.search,
+    search.suggest,
     ui.ui,
     statements.sql,
     tables.history,
@@ -50,6 +51,7 @@ for command in (
     tables.log,
     tables.splits,
     maintenance.merge,
+    maintenance.reindex,
     maintenance.purge,
     maintenance.repair,
     doctor.doctor,

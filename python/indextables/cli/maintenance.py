@@ -7,12 +7,13 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 
-from indextables.cli.options import AsJson, Conf, TablePath, Where, settings
+from indextables.cli.options import AsJson, Conf, TablePath, Where, pairs, settings
 from indextables.cli.output import failures, require_success, show
 from indextables.cli.progress import followed
 from indextables.commands.grammar import Command, Span
 from indextables.commands.merge_splits import MergeSplits
 from indextables.commands.purge import Purge
+from indextables.commands.reindex import Reindex
 from indextables.commands.repair import Repair
 from indextables.commands.target import Target
 from indextables.log.names import FOLDER
@@ -38,6 +39,31 @@ def merge(
         size = None if target_size is None else parse_size(target_size)
         command = MergeSplits(Target(table), where, size, max_dest_splits, max_source_splits)
     _run(command, "merging splits", conf, as_json=as_json)
+
+
+def reindex(
+    table: TablePath,
+    mode: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=MODE", help="Index type, such as message=text+ngram."),
+    ] = None,
+    tokenizer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=TOKENIZER", help="Tokenizer, such as message=en_stem."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Another indexing key of a column."),
+    ] = None,
+    conf: Conf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change how columns of a table are indexed, in one commit."""
+    modes, tokenizers = pairs(mode, "--mode"), pairs(tokenizer, "--tokenizer")
+    with failures():
+        clauses = (tuple(each.items()) for each in (modes, tokenizers, pairs(option, "--option")))
+        command = Reindex(Target(table), *clauses)
+    _run(command, "writing splits again", conf, as_json=as_json)
 
 
 def purge(

@@ -71,12 +71,36 @@ def search(
         else:
             shown = [name for name in found.column_names if name != SNIPPET]
             console().print(_hits(found, shown))
+            better = None if found.num_rows else asked.did_you_mean(query, where)
+            if better is not None:
+                console().print(Text.assemble("did you mean: ", (better, "bold")))
         if histogram is not None:
             _over_time(asked, histogram, where, query)
         for column in facet or ():
             _by_value(asked, column, where, query)
         if follow:
             _follow(opened, wanted or asked.schema.names, where, query, interval, as_json=as_json)
+
+
+def suggest(
+    table: TablePath,
+    text: Annotated[str, typer.Argument(help="A text; its last word is completed.")],
+    column: Annotated[
+        str | None, typer.Option(help="Words of this column; all text columns by default.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of words.")] = 10,
+    similar: Annotated[
+        bool, typer.Option("--similar", help="Words that it may be a misspelling of.")
+    ] = False,
+    version: Version = None,
+    timestamp: Timestamp = None,
+    conf: Conf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Complete a word, or correct it, from the words of the index."""
+    with failures():
+        asked = Table(open_table(table, settings(conf), version, timestamp))
+        show(asked.suggest(text, column, limit, similar=similar), as_json=as_json)
 
 
 def _hits(found: pa.Table, names: list[str]) -> Grid:

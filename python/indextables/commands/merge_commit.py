@@ -84,7 +84,7 @@ def commit_batch(
         gone = operations.removals(touched(newest, merged), data_change=False)
         come = (
             replace(
-                _merged_file(group, before, table.now_ms()),
+                merged_file(group, before, table.now_ms()),
                 deletion_vector=vectors.get(group.output),
             )
             for group in kept
@@ -107,7 +107,7 @@ def commit_batch(
         except ConflictError as overtaken:
             _log.info("merge of `%s`: %s", table.path, overtaken)
             kept = []
-    _discard(table, [group for group in groups if group not in kept])
+    discard_merged(table, [group for group in groups if group not in kept])
     return _outcome(before, groups, kept, len(useful) - len(kept))
 
 
@@ -120,11 +120,12 @@ def _is_useful(group: MergedGroup, before: Snapshot) -> bool:
 
 def _is_valid(group: MergedGroup, before: Snapshot, newest: Snapshot) -> bool:
     """Whether every source is still live with the same deleted rows."""
-    then = _vectors(before, group.merged)
-    return then == _vectors(newest, group.merged)
+    then = vectors_of(before, group.merged)
+    return then == vectors_of(newest, group.merged)
 
 
-def _vectors(snapshot: Snapshot, paths: Sequence[str]) -> dict[str, Any]:
+def vectors_of(snapshot: Snapshot, paths: Sequence[str]) -> dict[str, Any]:
+    """The deletion vectors of live splits, by path."""
     rows = touched(snapshot, list(paths))
     return dict(zip(rows["path"].to_pylist(), rows["deletionVector"].to_pylist(), strict=True))
 
@@ -154,7 +155,8 @@ def _hidden_rows(
     return put_vectors(table.log, hidden, table.settings) if hidden else {}
 
 
-def _merged_file(group: MergedGroup, before: Snapshot, now: int) -> AddFile:
+def merged_file(group: MergedGroup, before: Snapshot, now: int) -> AddFile:
+    """The entry of a merged split, with the folded statistics of its sources."""
     info = group.result["info"]
     sources = touched(before, list(group.merged))
     low, high = fold_statistics(sources, before.schema, before.schema.names)
@@ -205,7 +207,7 @@ def _skips(table: OpenTable, before: Snapshot, groups: Sequence[MergedGroup]) ->
     return found
 
 
-def _discard(table: OpenTable, groups: Sequence[MergedGroup]) -> None:
+def discard_merged(table: OpenTable, groups: Sequence[MergedGroup]) -> None:
     """Delete merged splits that were not committed; PURGE removes leftovers."""
     for group in groups:
         if "info" in group.result:

@@ -10,7 +10,6 @@ lost.
 
 from __future__ import annotations
 
-import base64
 import os
 import tempfile
 import uuid
@@ -33,23 +32,16 @@ from indextables.commands.grammar import (
 from indextables.commands.lower_protocol import lower_protocol
 from indextables.commands.merge_commit import MergedGroup, commit_batch
 from indextables.commands.merge_jobs import MergeJob, start_job
-from indextables.commands.merge_store import merge_store_options
+from indextables.commands.merge_payload import merge_payload
 from indextables.commands.partition_choice import choose_files
 from indextables.commands.target import Target, locate, require_short_name
-from indextables.config import indexing
 from indextables.config import log as log_keys
 from indextables.config import maintenance as keys
 from indextables.errors import TableNotFoundError, error
-from indextables.index.vectors import load_deletions
-from indextables.log import entries
-from indextables.log.operations import touched
 from indextables.log.partitions import split_path
-from indextables.log.protocol import is_companion, is_foreign
-from indextables.model.types import Struct, render_schema
-from indextables.plan.fields import plan_fields
+from indextables.log.protocol import is_companion
 from indextables.plan.merge import MergeGroup, MergeLimits, plan_merge
-from indextables.plan.merge_companion import gone_documents, mergeable
-from indextables.read.companion import as_indexed
+from indextables.plan.merge_companion import mergeable
 from indextables.read.table import open_table
 from indextables.runtime.steps import Steps, run_tasks
 
@@ -59,7 +51,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from indextables.config.settings import Settings
-    from indextables.log import AddFile, Snapshot
+    from indextables.log import Snapshot
     from indextables.read.table import OpenTable, Row
     from indextables.runtime.context import Context
 
@@ -236,7 +228,11 @@ def _run_batches(
     table: OpenTable, read: Snapshot, batches: Sequence[Sequence[_Planned]], job: MergeJob
 ) -> Steps[list[dict[str, Any]]]:
     """Merge the groups of several batches concurrently, then commit each batch."""
-    payloads = [_payload(table, planned, read) for batch in batches for planned in batch]
+    payloads = [
+        merge_payload(table, read, planned.group.paths, planned.output)
+        for batch in batches
+        for planned in batch
+    ]
     results = iter((yield from run_tasks("merge", payloads)))
     outcomes = []
     for batch in batches:
@@ -253,64 +249,6 @@ def _run_batches(
         job.completed_groups += len(batch)
         job.completed_batches += 1
     return outcomes
-
-
-def _input(table: OpenTable, add: AddFile) -> dict[str, Any]:
-    vector, start, end = add.deletion_vector, add.footer_start_offset, add.footer_end_offset
-    deleted = None
-    if vector is not None:
-        gone = load_deletions(table.store, vector)
-        if add.companion_runs is not None:
-            gone = gone_documents(add.companion_runs, gone)
-        deleted = base64.b64encode(gone.serialize()).decode()
-    footer = [start, end] if start is not None and end is not None else None
-    return {"path": add.path, "footer": footer, "deleted": deleted}
-
-
-def _payload(table: OpenTable, planned: _Planned, read: Snapshot) -> dict[str, Any]:
-    """Build a task, including deletions, because tasks do not read the log."""
-    paths = planned.group.paths
-    by_path = {add.path: add for add in entries.to_adds(touched(read, list(paths)))}
-    inputs = [_input(table, by_path[path]) for path in paths]
-    url, store_options = table.store.native()
-    return {
-        "url": url,
-        "store_options": merge_store_options(store_options, table.settings),
-        "inputs": inputs,
-        "output": planned.output,
-        "schema": render_schema(_inside(read)),
-        **_target(table, read),
-    }
-
-
-def _target(table: OpenTable, read: Snapshot) -> dict[str, Any]:
-    """How splits that are indexed differently are written again, and where their rows are."""
-    settings, metadata = table.settings, read.metadata
-    options = _engine_options(settings)
-    if is_companion(metadata) and not is_foreign(read.protocol, metadata):
-        companion = as_indexed(read, settings)
-        return {
-            "source": companion.source.to_json(),
-            "fields": companion.source.fields(companion.fields),
-            "options": options | {"layout": "companion"},
-        }
-    fields = plan_fields(read.schema, settings, read.partition_columns, metadata.configuration)
-    return {"source": None, "fields": fields, "options": options}
-
-
-def _inside(read: Snapshot) -> Struct:
-    """Return the columns that are stored in splits."""
-    fields = read.schema.fields
-    return Struct(tuple(f for f in fields if f.name not in read.partition_columns))
-
-
-def _engine_options(settings: Settings) -> dict[str, Any]:
-    options: dict[str, Any] = {
-        "layout": settings.get(indexing.LAYOUT),
-        "heap_bytes": settings.get(keys.MERGE_HEAP_BYTES),
-    }
-    temp = settings.get(keys.MERGE_TEMP_DIRECTORY)
-    return options | ({"temp_dir": temp} if temp else {})
 
 
 def _count(totals: _Totals, outcome: Mapping[str, Any]) -> None:

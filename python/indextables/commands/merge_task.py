@@ -27,6 +27,7 @@ def run_merge_task(payload: Mapping[str, Any]) -> dict[str, Any]:
             schema=parse_schema(payload["schema"]).to_arrow_schema(),
             fields=payload["fields"],
             options=payload["options"],
+            rewrite=payload.get("rewrite", False),
             source=None if source is None else open_source(SourceSpec.from_json(source)),
         )
     except IndexTablesError as failure:

@@ -40,15 +40,24 @@ def merge_splits(
     fields: Sequence[Mapping[str, Any]] = (),
     options: Mapping[str, Any] | None = None,
     source: _native.Source | None = None,
+    rewrite: bool = False,
 ) -> MergeOutcome:
     """Merge splits of a store into a new split, in the given order.
 
     `schema` and `fields` are those of the table: splits that are indexed differently (by another
     writer, layout or older schema) are rewritten. `options` are those of the writer. Companions can
-    only leave out the rows of whole runs; `source` is where their rows are.
+    only leave out the rows of whole runs; `source` is where their rows are. With `rewrite`, the
+    rows are indexed again as `fields` say, even if the inputs are indexed alike.
     """
     given = [(each.path, each.footer, each.deleted) for each in inputs]
     merged, skipped = _native.merge(
-        given, store, output, schema=schema, fields=fields, options=options, source=source
+        given,
+        store,
+        output,
+        schema=schema,
+        fields=fields,
+        options=options,
+        source=source,
+        rewrite=rewrite,
     )
     return MergeOutcome(SplitInfo.of(merged), skipped)

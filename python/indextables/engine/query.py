@@ -18,6 +18,7 @@ __all__ = [
     "Query",
     "Token",
     "analyze",
+    "analyze_rows",
     "at_time",
     "match_rows",
     "parse_query",
@@ -70,7 +71,13 @@ class Token:
 
 def analyze(tokenizer: str, text: str) -> list[Token]:
     """The tokens that a tokenizer makes of a text; places are in bytes of UTF-8."""
-    return [Token(*found) for found in _analyze(tokenizer, text)]
+    return [Token(**found) for found in analyze_rows(tokenizer, pa.array([text]))[0].as_py()]
+
+
+def analyze_rows(tokenizer: str, texts: pa.Array) -> pa.Array:
+    """A list of tokens for each text, with the members of `Token`; null for a null."""
+    batch = pa.RecordBatch.from_arrays([texts], ["text"])
+    return pa.record_batch(_analyze(tokenizer, batch)).column(0)
 
 
 def match_rows(

@@ -106,6 +106,10 @@ class Split:
         """Words at most so many edits away from the last word of a text."""
         return self._native.similar(field, text, distance, limit)
 
+    def frequencies(self, field: str, words: Sequence[str]) -> list[int]:
+        """In how many rows each of some words is; deleted rows count until a merge."""
+        return self._native.frequencies(field, list(words))
+
     def explain(
         self, query: Query, row: int, statistics: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from indextables.model.types import Struct, parse_schema
 JsonObject: TypeAlias = dict[str, Any]
 # the member of commitInfo that names changed rows: split path -> bitmap in an index file
 UPDATED_ROWS = "updatedRows"
+# the member of a table's configuration that says how its columns are indexed
+INDEXING_KEY = "indextables.indexing"
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ class Committer:
         conflicts.check_removes(mine, newest, commit)
         if schema_changed:
             made_for = self._at(mine.read_version).metadata
-            conflicts.check_fits(mine, made_for, newest.metadata, commit)
+            conflicts.check_fits(mine, made_for, newest, commit)
         return commit
 
     def _earlier_try(self, mine: Transaction, newest: Snapshot) -> int | None:

@@ -8,27 +8,48 @@ of every pair of changes, and is tested.
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pyarrow.compute as pc
 
 from indextables.errors import IndexTablesError, error
 from indextables.log import entries
-from indextables.log.actions import AddFile, Metadata, RemoveFile
+from indextables.log.actions import INDEXING_KEY, AddFile, Metadata, RemoveFile
 from indextables.log.replay import Commit
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Operation, Transaction
 
 
-def check_fits(mine: Transaction, before: Metadata, now: Metadata, built: Commit) -> None:
-    """Raise a ConflictError if splits of a transaction were written for another schema.
+def check_fits(mine: Transaction, before: Metadata, newest: Snapshot, built: Commit) -> None:
+    """Raise a ConflictError if splits of a transaction were written for another table.
 
-    A transaction with its own schema, such as an overwrite that changes it, always fits.
+    That is a table of another schema, or whose columns are indexed differently. A transaction with
+    its own schema or indexing options, such as an overwrite that changes them, always fits.
     """
+    now = newest.metadata
     own = next((a for a in built.actions if isinstance(a, Metadata)), now)
-    brings = own.schema_string != now.schema_string
-    adds = any(isinstance(a, AddFile) for a in built.actions)
+    brings = own.schema_string != now.schema_string or indexing_of(own) != indexing_of(now)
+    adds = {a.path for a in built.actions if isinstance(a, AddFile)}
+    if not adds or brings:
+        return
     same = before.partition_columns == now.partition_columns and still_fits(before, now)
-    if adds and not brings and not (same and before.id == now.id):
+    if not (same and before.id == now.id):
         raise conflict(mine.operation, None, built.version - 1, "the schema has changed")
+    if not _indexed_alike(before, now) and adds - {*newest.files()["path"].to_pylist()}:
+        raise conflict(mine.operation, None, built.version - 1, "columns were indexed anew")
+
+
+def indexing_of(metadata: Metadata) -> dict[str, Any]:
+    """How the columns of a table are indexed; empty if another writer created it."""
+    found: dict[str, Any] = json.loads(metadata.configuration.get(INDEXING_KEY, "{}"))
+    return found
+
+
+def _indexed_alike(before: Metadata, now: Metadata) -> bool:
+    """Whether the columns that both have are indexed in one way."""
+    old, new = indexing_of(before), indexing_of(now)
+    return all(new[name] == old[name] for name in old.keys() & new.keys())
 
 
 def check_removes(mine: Transaction, newest: Snapshot, built: Commit) -> None:

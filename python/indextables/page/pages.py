@@ -12,7 +12,7 @@ from indextables.errors import IndexTablesError, TableNotFoundError, error
 from indextables.page import statement
 from indextables.page.answers import facts, health, versions
 from indextables.page.answers.fields import choose_fields
-from indextables.page.answers.search import PAGE_ROWS, Search, kind_of_column, look_at
+from indextables.page.answers.search import PAGE_ROWS, Search, complete, kind_of_column, look_at
 from indextables.page.answers.shelf import Shelf
 from indextables.page.render import charts as draw
 from indextables.page.render import health as show_health
@@ -122,13 +122,21 @@ class Pages:
             "problem": Html(""),
             "chips": show.chips(view),
             "summary": show.summary(view, found, fields, took),
-            "hits": show.hit_list(view, found, fields),
+            "hits": show.hit_list(view, found, fields)
+            if found.total
+            else show.no_hits(view, search.did_you_mean()),
             "pager": show.pager(view, found.total),
             "statement": show.statement(
                 statement.sql(view, table.path, schema, PAGE_ROWS),
                 statement.python(view, table.path, schema, PAGE_ROWS),
             ),
         }
+
+    def words(self, number: int, view: View, given: Mapping[str, str]) -> dict[str, Html]:
+        """Words of the index that complete what is typed, in one column or in all."""
+        table = self.shelf.open(number, view.version)
+        found = complete(table, given.get("text", ""), given.get("column", ""))
+        return {"words": show.word_list(found)}
 
     def chart(self, number: int, view: View, _: Mapping[str, str]) -> dict[str, Html]:
         """The histogram over time; errors of a search are shown beside the rows."""
@@ -226,6 +234,7 @@ _VIEWS: dict[str, Callable[[Pages, int, View, Mapping[str, str]], Html]] = {
 }
 _FRAGMENTS: dict[str, Callable[[Pages, int, View, Mapping[str, str]], dict[str, Html]]] = {
     "hits.json": Pages.hits,
+    "words.json": Pages.words,
     "chart.json": Pages.chart,
     "facets.json": Pages.facets,
     "facet.json": Pages.facet,

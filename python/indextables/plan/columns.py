@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from indextables.expr.values import FLOATING, NESTED, UNORDERED, kind_of
+from indextables.log.actions import INDEXING_KEY
 from indextables.model.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from indextables.expr.predicate import Path
     from indextables.model.types import DataType, Struct
 
-# the indexing options that a table stores in its configuration
-INDEXING_KEY = "indextables.indexing"
 MAPPING_PREFIX = "docMappingSchema."
 # the default limit of a tokenizer
 _TOKEN_LENGTH = 255

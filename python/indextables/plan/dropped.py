@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from indextables.errors import error
-from indextables.plan.columns import INDEXING_KEY
+from indextables.log.actions import INDEXING_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

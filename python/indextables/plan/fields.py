@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from indextables.config import indexing, log
 from indextables.errors import error
 from indextables.expr.values import NESTED, kind_of
+from indextables.log.actions import INDEXING_KEY
 from indextables.model.kinds import KINDS
-from indextables.plan.columns import INDEXING_KEY
 from indextables.plan.dropped import dropped_columns
 from indextables.plan.keys import check_key_fields, plan_key
 from indextables.plan.schemas import check_partition_type, check_type
@@ -31,7 +31,7 @@ _REMEMBERED = (
     "indexed",
     "trigrams",
 )
-_PER_FIELD: tuple[Option[Any], ...] = (
+PER_FIELD: tuple[Option[Any], ...] = (
     indexing.TYPEMAP,
     indexing.TOKENIZER,
     indexing.ASCII_FOLDING,
@@ -59,7 +59,7 @@ def plan_fields(
     On an append `configuration` is the table's: it determines the fields, and an option that
     contradicts it is an error.
     """
-    _check_names(schema, settings, partition_columns, dropped_columns(configuration or {}))
+    check_names(schema, settings, partition_columns, dropped_columns(configuration or {}))
     remembered = json.loads((configuration or {}).get(INDEXING_KEY, "{}"))
     with_stats = _stats_columns(schema, settings, partition_columns)
     fields = []
@@ -67,7 +67,7 @@ def plan_fields(
         if field.name in partition_columns:
             check_partition_type(field)
             continue
-        planned = _plan_field(field, settings)
+        planned = plan_field(field, settings)
         known = remembered.get(field.name)
         if known is None:
             check_type(field)
@@ -97,7 +97,8 @@ def remember_layout(settings: Settings) -> dict[str, str]:
     return {indexing.LAYOUT.full_key: settings.get(indexing.LAYOUT)}
 
 
-def _plan_field(field: Field, settings: Settings) -> dict[str, Any]:
+def plan_field(field: Field, settings: Settings) -> dict[str, Any]:
+    """How a column is indexed by the options that name it."""
     name = field.name.lower()
     is_string = kind_of(field.type) == "string"
     role = settings.per_field(indexing.TYPEMAP).get(name, "string" if is_string else "auto")
@@ -128,15 +129,23 @@ def _plan_field(field: Field, settings: Settings) -> dict[str, Any]:
 
 def _tokenizer(settings: Settings, name: str) -> str:
     """The tokenizer of a column, with its filters, by the name that the index keeps."""
-    found = settings.per_field(indexing.TOKENIZER).get(name, "default")
-    if settings.per_field(indexing.ASCII_FOLDING).get(name):
-        found += "+fold"
+    base = settings.per_field(indexing.TOKENIZER).get(name, "default")
+    return "+".join([base, *filter(None, filters_of(settings, name).values())])
+
+
+def filters_of(settings: Settings, name: str) -> dict[str, str]:
+    """The filters of a column's tokenizer that are set, by their names; empty if turned off."""
+    fold = settings.per_field(indexing.ASCII_FOLDING).get(name)
     stop_words = settings.per_field(indexing.STOP_WORDS).get(name)
-    if stop_words:
-        found += f"+stop({'|'.join(stop_words)})"
     synonyms = settings.per_field(indexing.SYNONYMS).get(name)
-    if synonyms:
-        found += f"+same({'|'.join('='.join(group) for group in synonyms)})"
+    found: dict[str, str] = {}
+    if fold is not None:
+        found["fold"] = "fold" if fold else ""
+    if stop_words is not None:
+        found["stop"] = f"stop({'|'.join(stop_words)})" if stop_words else ""
+    if synonyms is not None:
+        groups = "|".join("=".join(group) for group in synonyms)
+        found["same"] = f"same({groups})" if groups else ""
     return found
 
 
@@ -174,13 +183,13 @@ def _listed(settings: Settings, option: Option[tuple[str, ...]], name: str) -> b
     return name in {listed.lower() for listed in settings.get(option)}
 
 
-def _check_names(
+def check_names(
     schema: Struct, settings: Settings, partition_columns: Sequence[str], dropped: frozenset[str]
 ) -> None:
     """Every column an indexing option names must exist, or have existed, and be inside splits."""
     partitions = {name.lower() for name in partition_columns}
     known = {name.lower() for name in schema.names}
-    named = [(option, column) for option in _PER_FIELD for column in settings.per_field(option)]
+    named = [(option, column) for option in PER_FIELD for column in settings.per_field(option)]
     named += [(option, column) for option in _LISTS for column in settings.get(option)]
     for option, column in named:
         if column.lower() in dropped - known:

@@ -35,6 +35,14 @@ def describe_rows(fields: Sequence[Field], columns: Columns | None, mode: str) -
     return described
 
 
+def analyzer_of(columns: Columns, name: str) -> str:
+    """The tokenizer of a column, by its full name in the index."""
+    info = columns.get(name)
+    if info is None:
+        raise error("COLUMN_UNKNOWN", columns=name, available=", ".join(columns.schema.names))
+    return info.analyzer
+
+
 def check_field(name: str, described: Sequence[Described], mode: str) -> None:
     """Raise an error if a column cannot be searched in this mode."""
     found = next(d for d in described if d["name"] == name)

@@ -13,6 +13,9 @@ from indextables.read.rows import split_of
 from indextables.read.spec import sources_of, spec_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from indextables.engine.split import Split
     from indextables.read.table import OpenTable
 
 # so many words of each split are counted together
@@ -21,40 +24,66 @@ _MOST_EDITS = 2
 
 
 def suggest_words(
-    table: OpenTable, column: str, text: str, limit: int, *, similar: bool
+    table: OpenTable, columns: Sequence[str], text: str, limit: int, *, similar: bool
 ) -> list[tuple[str, int]]:
-    """Words of a column that begin like the last word of a text, or are nearly it.
+    """Words of columns that begin like the last word of a text, or are nearly it.
 
-    With the number of their rows; the word itself is no suggestion of what it may be.
+    With the number of their rows; the word itself is not among what it may be.
     """
-    info = table.columns.get(column)
-    if info is None or info.partition or not info.indexed or info.role not in ("text", "string"):
-        names = [i.name for i in table.columns.infos if i.role in ("text", "string")]
-        raise error("COLUMN_UNKNOWN", columns=column, available=", ".join(names))
+    for column in columns:
+        require_words(table, column)
     if not similar:
-        return _commonest(_count(table, column, text, None), limit)
+        return _commonest(_count(table, columns, text, None), limit)
     for distance in range(1, _MOST_EDITS + 1):
-        found = _count(table, column, text, distance)
+        found = _count(table, columns, text, distance)
         found.pop(text.strip().lower(), None)
         if found:
             return _commonest(found, limit)
     return []
 
 
+def count_words(table: OpenTable, column: str, words: Sequence[str]) -> list[int]:
+    """In how many rows of a table each word of a column is."""
+    rows = [0] * len(words)
+    for split in _splits(table):
+        rows = [sum(pair) for pair in zip(rows, split.frequencies(column, words), strict=True)]
+    return rows
+
+
+def text_columns(table: OpenTable) -> list[str]:
+    """The columns whose dictionaries hold words."""
+    return [info.name for info in table.columns.searchable if info.tokenized]
+
+
+def require_words(table: OpenTable, column: str) -> None:
+    """Raise an error if a column has no dictionary of words."""
+    info = table.columns.get(column)
+    if info is None or info.partition or not info.indexed or info.role not in ("text", "string"):
+        names = [i.name for i in table.columns.infos if i.role in ("text", "string")]
+        raise error("COLUMN_UNKNOWN", columns=column, available=", ".join(names))
+
+
 def _commonest(words: Counter[str], limit: int) -> list[tuple[str, int]]:
     return sorted(words.items(), key=lambda each: (-each[1], each[0]))[:limit]
 
 
-def _count(table: OpenTable, column: str, text: str, distance: int | None) -> Counter[str]:
+def _count(
+    table: OpenTable, columns: Sequence[str], text: str, distance: int | None
+) -> Counter[str]:
     """Words of all splits with the number of their rows."""
+    counted: Counter[str] = Counter()
+    for split in _splits(table):
+        for column in columns:
+            if distance is None:
+                found = split.complete(column, text, _MOST_WORDS)
+            else:
+                found = split.similar(column, text, distance, _MOST_WORDS)
+            counted.update(dict(found))
+    return counted
+
+
+def _splits(table: OpenTable) -> Iterator[Split]:
+    """The live splits, open one after the other."""
     files = table.snapshot.files()
     spec = spec_of(table.store, table.settings, table.snapshot, pa.schema([]), queries=[ALL])
-    counted: Counter[str] = Counter()
-    for source in sources_of(files, [0] * files.num_rows):
-        split = split_of(spec, source)
-        if distance is None:
-            found = split.complete(column, text, _MOST_WORDS)
-        else:
-            found = split.similar(column, text, distance, _MOST_WORDS)
-        counted.update(dict(found))
-    return counted
+    return (split_of(spec, source) for source in sources_of(files, [0] * files.num_rows))

@@ -55,6 +55,7 @@ _PLACES = {
     "column_statistics": "scan:column_statistics",
     "bucket": "buckets:bucket",
     "matcher": "matcher:matcher",
+    "analyzer": "analyzer:analyzer",
     "companion": "companions:companion",
     "companion_path": "companions:companion_path",
     "prepare_write": "write:prepare",

@@ -42,7 +42,7 @@ pub struct Skipped {
 }
 
 /// Merges splits of one store into a new split, in the given order. Segments that are indexed alike are
-/// merged as they are; otherwise the rows are rewritten as `target` says. Companions can leave out whole
+/// merged as they are, unless they are to be indexed anew; otherwise the rows are rewritten as `target` says. Companions can leave out whole
 /// runs, and their rows are rewritten from `source`.
 pub fn merge(
     inputs: &[MergeInput],
@@ -56,15 +56,15 @@ pub fn merge(
     let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
     let (open, skipped) = open_all(inputs, store, &scratch)?;
     let split = match (unlike(&open), target) {
-        (None, _) => merge_alike(open, options, cancel)?.send(store, output, cancel)?,
-        (Some(_), Some(target)) => {
+        (differs, Some(target)) if differs.is_some() || target.rewrite => {
             let runs = fold::runs(&open)?;
             rewrite::rewrite(open, target, source, options, cancel)?.finish(store, output, runs)?
         }
-        (Some((left, right)), None) => {
+        (Some((left, right)), _) => {
             let detail = format!("`{left}` and `{right}` are indexed differently");
             return Err(EngineError::internal(detail));
         }
+        (None, _) => merge_alike(open, options, cancel)?.send(store, output, cancel)?,
     };
     Ok(Merged { split, skipped })
 }

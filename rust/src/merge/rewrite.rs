@@ -14,12 +14,14 @@ use crate::search::{Options, search};
 use crate::source::Source;
 use crate::split::Encoding;
 use crate::texts::inward_schema;
-use crate::write::{Facts, FieldSpec, SplitWriter, WriteOptions};
+use crate::write::{Facts, FieldSpec, Role, SplitWriter, WriteOptions};
 
 /// How the splits of the table are written.
 pub struct Target {
     pub schema: SchemaRef,
     pub fields: Vec<FieldSpec>,
+    /// The columns are to be indexed in another way than they are, so rows are always written again.
+    pub rewrite: bool,
 }
 
 /// A writer of the rows of all inputs, in order and without the deleted ones.
@@ -33,7 +35,13 @@ pub fn rewrite(
     let mut writer =
         SplitWriter::new(target.schema.clone(), target.fields.clone(), options.clone())?;
     for field in target.schema.fields() {
-        writer.expect(field.name(), &known_facts(&open, field.name()));
+        let mut facts = known_facts(&open, field.name(), target.rewrite);
+        let spec = target.fields.iter().find(|spec| spec.name == *field.name());
+        if target.rewrite && spec.is_some_and(|spec| parses(spec.role)) {
+            // which of its texts parse is known only when they are read
+            (facts.inexact, facts.not_utf8) = (true, true);
+        }
+        writer.expect(field.name(), &facts);
     }
     for input in open {
         let path = input.path.clone();
@@ -67,9 +75,14 @@ fn copy_rows(
     Ok(())
 }
 
+/// Whether a string is kept as something else than its characters, beside those that are not such a thing.
+fn parses(role: Role) -> bool {
+    matches!(role, Role::Json | Role::Ip)
+}
+
 /// What the inputs say about the values of a column before they are read: the encoding is decided by
-/// the first batch, and must hold the others, too.
-fn known_facts(open: &[OpenInput], column: &str) -> Facts {
+/// the first batch, and must hold the others, too. `anew`: the column may get another role.
+fn known_facts(open: &[OpenInput], column: &str, anew: bool) -> Facts {
     let mut facts = Facts::default();
     for input in open {
         let schema = input.index.schema();
@@ -79,10 +92,13 @@ fn known_facts(open: &[OpenInput], column: &str) -> Facts {
             continue;
         };
         let Some(column) = sidecar.column(column) else { continue };
-        facts.overlong |= column.overlong;
+        // of parsed texts only the lengths of their parts are recorded
+        let parsed = matches!(column.encoding, Encoding::Json | Encoding::Ip);
+        facts.overlong |= column.overlong || (anew && parsed);
         let source = column.source.as_deref().and_then(|name| schema.get_field(name).ok());
         let entry = source.map(|field| schema.get_field_entry(field).field_type());
-        facts.inexact |= source.is_some() && column.encoding != Encoding::StringBytes;
+        let kept = !anew && column.encoding == Encoding::StringBytes;
+        facts.inexact |= source.is_some() && !kept;
         facts.not_utf8 |= matches!(entry, Some(FieldType::Bytes(_)));
         facts.beyond_dates |= matches!(column.encoding, Encoding::DaysI64 | Encoding::MicrosI64);
     }

@@ -125,7 +125,7 @@ fn splits_of_different_layouts_are_written_again() -> Result<()> {
     writer.finish(&store, "b", None)?;
     let inputs = [input("a", &[0, 1]), input("b", &[9])];
     assert!(matches!(merge_all(&store, &inputs), Err(EngineError::Internal { .. })));
-    let target = Target { schema: batch.schema(), fields: vec![] };
+    let target = Target { schema: batch.schema(), fields: vec![], rewrite: false };
     let (options, cancel) = (WriteOptions::default(), Cancel::default());
     let merged = merge(&inputs, &store, "merged.split", Some(&target), None, &options, &cancel)?;
     assert_eq!(merged.split.num_records, 17);

@@ -20,7 +20,9 @@ type Input = (String, Option<(u64, u64)>, Option<Vec<u8>>);
 #[pyfunction]
 #[pyo3(
     name = "merge",
-    signature = (inputs, store, output, *, schema=None, fields=None, options=None, source=None)
+    signature = (
+        inputs, store, output, *, schema=None, fields=None, options=None, source=None, rewrite=false
+    )
 )]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 fn merge_splits<'py>(
@@ -32,6 +34,7 @@ fn merge_splits<'py>(
     fields: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyAny>>,
     source: Option<&Bound<'py, PySource>>,
+    rewrite: bool,
 ) -> PyResult<(Bound<'py, PyAny>, BTreeMap<String, String>)> {
     let inputs: Vec<MergeInput> = inputs
         .into_iter()
@@ -45,7 +48,7 @@ fn merge_splits<'py>(
     let _timer = profile::start(Section::Merge);
     let merged = run_interruptible(py, &cancel, || {
         let fields = field_specs(fields)?;
-        let target = schema.map(|schema| Target { schema, fields });
+        let target = schema.map(|schema| Target { schema, fields, rewrite });
         let options = WriteOptions::from_value(options)?;
         let (target, source) = (target.as_ref(), source.as_ref());
         merge::merge(&inputs, store, output, target, source, &options, &cancel)

@@ -14,6 +14,7 @@ use crate::python::value;
 use crate::query::{
     Described, Fields, Mode, Node, SearchText, at_time, match_rows, to_query, trigrams_of,
 };
+use crate::tokenizer;
 
 /// A query tree, built once per scan and run on every split of it.
 #[pyclass(module = "indextables._native", frozen, eq, name = "Query")]
@@ -105,20 +106,13 @@ impl PyQuery {
     }
 }
 
-/// The tokens that a tokenizer makes of a text: text, position, first byte, byte after the last.
+/// The tokens that a tokenizer makes of each text of a batch's only column.
 #[pyfunction]
-fn analyze(
-    py: Python<'_>,
-    tokenizer: &str,
-    text: &str,
-) -> PyResult<Vec<(String, usize, usize, usize)>> {
-    run(py, || {
-        let mut analyzer = crate::tokenizer::analyzer(tokenizer)?;
-        let mut found = Vec::new();
-        analyzer.token_stream(text).process(&mut |token| {
-            found.push((token.text.clone(), token.position, token.offset_from, token.offset_to));
-        });
-        Ok(found)
+fn analyze(tokenizer: &str, batch: &Bound<'_, PyAny>) -> PyResult<ArrowBatch> {
+    let texts = import_batch(batch)?;
+    run(batch.py(), || {
+        let tokens: ArrayRef = Arc::new(tokenizer::analyze(tokenizer, texts.column(0))?);
+        Ok(ArrowBatch::new(RecordBatch::try_from_iter([("tokens", tokens)])?))
     })
 }
 

@@ -135,6 +135,11 @@ impl PySplit {
         self.wait(py, || search::similar(&self.split, field, text, distance, limit))
     }
 
+    /// In how many rows each of some words of a column is.
+    fn frequencies(&self, py: Python<'_>, field: &str, words: Vec<String>) -> PyResult<Vec<u64>> {
+        self.wait(py, || search::frequencies(&self.split, field, &words))
+    }
+
     /// Where the score of a row comes from: the tree of the query, with the points of each part.
     #[pyo3(signature = (query, row, statistics=None))]
     fn explain<'py>(

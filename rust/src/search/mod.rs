@@ -25,7 +25,7 @@ pub use explain::explain;
 pub use matches::Matches;
 pub use options::{Options, Order, SnippetOptions, SortKey};
 pub use statistics::{Statistics, gather as gather_statistics};
-pub use suggest::{complete, similar};
+pub use suggest::{complete, frequencies, similar};
 pub(crate) use top::one_zero;
 
 use crate::error::{At, EngineError, Result};

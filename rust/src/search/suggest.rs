@@ -31,6 +31,20 @@ pub fn similar(
     words(split, column, &first, limit, |token| near.holds(token))
 }
 
+/// In how many rows each of some words of a column's dictionary is; rows that are deleted still count.
+pub fn frequencies(split: &Split, field: &str, words: &[String]) -> Result<Vec<u64>> {
+    let mut rows = vec![0; words.len()];
+    let Some(column) = searched(split, field)? else { return Ok(rows) };
+    for segment in &split.segments {
+        let index = segment.reader.inverted_index(column.field)?;
+        for (rows, word) in rows.iter_mut().zip(words) {
+            let found = index.terms().get(word.as_bytes())?;
+            *rows += found.map_or(0, |term| u64::from(term.doc_freq));
+        }
+    }
+    Ok(rows)
+}
+
 fn searched<'a>(split: &'a Split, field: &str) -> Result<Option<&'a Column>> {
     match split.layout.get(field) {
         Some(column) if column.tokenizer.is_none() || !column.indexed => {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tantivy::directory::{Directory, RamDirectory};
 use tantivy::index::SegmentComponent;
+use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, TantivyDocument};
 
 use crate::cancel::Cancel;
@@ -13,6 +14,7 @@ use crate::error::{At, EngineError, Result};
 use crate::source::Run;
 use crate::split::{NullRows, Packed, Sidecar, note_lengths, pack};
 use crate::store::Store;
+use crate::tokenizer;
 use crate::write::doc_mapping::doc_mapping;
 use crate::write::scratch::Scratch;
 
@@ -99,8 +101,11 @@ pub fn forget_documents(index: &Index, scratch: &Scratch) -> Result<()> {
         Ok(segment.relative_path(SegmentComponent::Store))
     };
     let memory = RamDirectory::create();
+    let tokenizers = TokenizerManager::default();
+    tokenizer::register(&schema, &tokenizers);
     let empty = Index::builder()
         .schema(schema)
+        .tokenizers(tokenizers)
         .settings(index.settings().clone())
         .single_segment_index_writer::<TantivyDocument>(memory.clone(), LITTLE_HEAP)?
         .finalize()?;

@@ -81,6 +81,24 @@ def test_search_narrows_by_condition_and_version(run, table):
     assert [row["id"] for row in rows(older[1])] == [1]
 
 
+def test_suggest_completes_and_corrects(run, table):
+    code, out, _ = run("suggest", table, "the ti", "--json")
+    assert (code, rows(out)) == (0, [{"word": "timeout", "rows": 2}])
+    code, out, _ = run("suggest", table, "tmieout", "--similar", "--column", "message")
+    assert (code, "timeout" in out) == (0, True)
+    code, _, err = run("suggest", table, "x", "--column", "id")
+    assert (code, "COLUMN_UNKNOWN" in err) == (1, True)
+
+
+def test_a_search_without_matches_says_what_may_be_meant(run, table):
+    code, out, _ = run("search", table, "tiemout AND pay")
+    assert (code, "did you mean: timeout AND pay" in out) == (0, True)
+    for fine in ("timeout", "wholly unknown", "timeout AND cart", "tiemout*"):
+        assert "did you mean" not in run("search", table, fine)[1]
+    json_only = run("search", table, "tiemout", "--json")[1]
+    assert rows(json_only) == []
+
+
 def test_history_detail_log_and_splits(run, table):
     code, out, _ = run("history", table, "--limit", "2", "--json")
     assert code == 0

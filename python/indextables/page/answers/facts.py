@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from indextables.engine.split import Split
 from indextables.expr.values import kind_of
 from indextables.log import entries
-from indextables.plan.columns import INDEXING_KEY, MAPPING_PREFIX
+from indextables.log.actions import INDEXING_KEY
+from indextables.plan.columns import MAPPING_PREFIX
 from indextables.runtime.handles import native_store
 from indextables.show.values import UNKNOWN
 

@@ -34,6 +34,7 @@ SNIPPET = "_snippet"
 PAGE_ROWS = 20
 MOST_BUCKETS = 72
 TOP_VALUES = 8
+MOST_WORDS = 6
 _SAMPLE_ROWS = 400
 _BARS = 24
 _DAY_MICROS = 86_400_000_000
@@ -85,6 +86,11 @@ class Search:
             {name: texts[name][at] for name in rows.column_names} for at in range(rows.num_rows)
         )
         return Hits(total, tuple(names), shown)
+
+    def did_you_mean(self) -> str | None:
+        """A query that finds rows, for one that finds none because of misspelt words."""
+        where = condition(self.view, self.schema) or None
+        return self.table.did_you_mean(self.query, where) if self.query else None
 
     def over_time(self) -> Histogram | None:
         """The matching rows over time: the chosen range, or all there is."""
@@ -146,6 +152,15 @@ class Search:
             start = found[0] if start is None else start
             end = found[1] if end is None else end
         return (start, end) if start < end else None
+
+
+def complete(table: OpenTable, text: str, column: str) -> tuple[tuple[str, int], ...]:
+    """Words that begin as a text does, with their rows; none for a column without words."""
+    names = [info.name for info in table.columns.searchable if info.role in ("text", "string")]
+    if not text or (column and column not in names):
+        return ()
+    found = Table(table).suggest(text, column or None, MOST_WORDS)
+    return tuple(zip(*(found[name].to_pylist() for name in ("word", "rows")), strict=True))
 
 
 def look_at(table: OpenTable) -> Fields:

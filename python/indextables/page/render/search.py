@@ -165,9 +165,25 @@ def summary(view: View, hits: Hits, fields: Fields, took_ms: float) -> Html:
 
 def hit_list(view: View, hits: Hits, fields: Fields) -> Html:
     """The rows of the page."""
-    if not hits.rows:
-        return el("li", "No row matches.", class_="none")
     return join(_hit(row, view, hits, fields) for row in hits.rows)
+
+
+def no_hits(view: View, better: str | None) -> Html:
+    """What is said instead of rows: that there are none, and what may be meant."""
+    if better is None:
+        return el("li", "No row matches.", class_="none")
+    other = view.first_page(query=better)
+    link = el("a", better, href=f"search{other.address}", data_nav=True)
+    return el("li", "No row matches. Did you mean ", link, "?", class_="none")
+
+
+def word_list(words: Sequence[tuple[str, int]]) -> Html:
+    """Completions for the list below the search box."""
+    return join(
+        el("li", word, el("small", f"{number(rows)} rows" if rows != 1 else "1 row"),
+           role="option", data_text=word)
+        for word, rows in words
+    )  # fmt: skip
 
 
 def _hit(row: dict[str, str | None], view: View, hits: Hits, fields: Fields) -> Html:

@@ -202,12 +202,13 @@
     chart.addEventListener("dragstart", (event) => event.preventDefault());
   }
 
-  // --- completion: fields and operators at the caret
+  // --- completion: fields, operators and words of the index at the caret
 
   const list = find("#suggestions");
   const fields = box ? JSON.parse(box.dataset.fields) : [];
   const OPERATORS = [["AND", "both"], ["OR", "either"], ["NOT", "without"]];
   let chosen = -1;
+  let completing = null;
 
   function word() {
     const end = box.selectionStart;
@@ -215,35 +216,66 @@
     return { start, end, text: box.value.slice(start, end) };
   }
 
+  // fields and operators at once, words of the index when they arrive
   function suggest() {
     const { start, text } = word();
     const before = box.value.slice(0, start);
     const inQuotes = (before.match(/"/g) ?? []).length % 2 === 1;
-    if (!text || inQuotes || before.endsWith(":")) return closeList();
+    const column = before.match(/([\w.@-]+):$/)?.[1] ?? "";
+    if (!text || (before.endsWith(":") && !column)) return closeList();
     const wanted = text.toLowerCase();
-    const names = fields
+    const names = inQuotes || column ? [] : fields
       .filter(([name]) => name.toLowerCase().startsWith(wanted) && /^[\w.@-]+$/.test(name))
       .map(([name, role]) => [name + ":", role]);
-    const words = before.trim() ? OPERATORS.filter(([name]) => name.toLowerCase().startsWith(wanted) && name !== text) : [];
-    const found = [...names, ...words].slice(0, 8);
-    if (!found.length) return closeList();
-    list.replaceChildren(
-      ...found.map(([name, note], at) => {
-        const line = document.createElement("li");
-        const said = document.createElement("small");
-        said.textContent = note;
-        line.append(name, said);
-        Object.assign(line, { id: `suggestion-${at}` });
-        line.setAttribute("role", "option");
-        line.dataset.text = name;
-        line.addEventListener("pointerdown", (event) => { event.preventDefault(); accept(line); });
-        return line;
-      }),
-    );
+    const words = before.trim() && !inQuotes && !column
+      ? OPERATORS.filter(([name]) => name.toLowerCase().startsWith(wanted) && name !== text) : [];
+    list.replaceChildren(...[...names, ...words].slice(0, 8).map(([name, note]) => {
+      const line = document.createElement("li");
+      const said = document.createElement("small");
+      said.textContent = note;
+      line.append(name, said);
+      line.setAttribute("role", "option");
+      line.dataset.text = name;
+      return line;
+    }));
+    chosen = -1;
+    openList();
+    completeWord(text, column);
+  }
+
+  async function completeWord(text, column) {
+    completing?.abort();
+    completing = new AbortController();
+    const { signal } = completing;
+    const version = new URL(location.href).searchParams.get("version");
+    const given = new URLSearchParams({ text, column, ...(version ? { version } : {}) });
+    try {
+      await new Promise((done) => { setTimeout(done, TYPING_MS); });
+      if (signal.aborted) return;
+      const { words } = await ask("words.json", `?${given}`, signal);
+      if (signal.aborted || !words || word().text !== text || document.activeElement !== box) return;
+      list.insertAdjacentHTML("beforeend", words);
+      openList();
+    } catch { /* without words the list is shorter */ }
+  }
+
+  function openList() {
+    const lines = [...list.children];
+    const { text } = word();
+    // what is typed already needs no completion
+    lines.filter((line) => line.dataset.text === text).forEach((line) => line.remove());
+    if (!list.children.length) return closeList();
+    [...list.children].forEach((line, at) => { line.id = `suggestion-${at}`; });
     list.hidden = false;
     box.setAttribute("aria-expanded", "true");
-    choose(-1);
+    choose(chosen);
   }
+
+  list?.addEventListener("pointerdown", (event) => {
+    const line = event.target.closest("li");
+    event.preventDefault();
+    if (line) accept(line);
+  });
 
   function choose(at) {
     const lines = [...list.children];
@@ -264,6 +296,7 @@
 
   function closeList() {
     if (!list) return;
+    completing?.abort();
     list.hidden = true;
     chosen = -1;
     box.setAttribute("aria-expanded", "false");
