@@ -68,7 +68,7 @@ TABLE = {
     "update":          "+ x x x + x + x x + x",
     "merge into":      "+ x x x + x + x x + x",
     "upsert":          "+ + + + + + + x + + +",
-    "merge splits":    "+ x x x x x x x + + x",
+    "merge splits":    "+ x x x x x x + + + x",
     "reindex":         "+ + + + + + + + + + +",
     "drop partitions": "+ + + + + + + + + + +",
     "alter":           "+ + + + + + + + + + +",

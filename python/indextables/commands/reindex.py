@@ -19,6 +19,7 @@ from indextables.commands.merge_payload import common_payload, merge_input
 from indextables.commands.target import Target, locate, require_short_name
 from indextables.config import indexing
 from indextables.config import maintenance as keys
+from indextables.config.option import PREFIX
 from indextables.config.settings import resolve
 from indextables.errors import ConflictError, error
 from indextables.log import entries, operations
@@ -71,7 +72,7 @@ class Reindex(Command):
         )
         allowed = tuple(f"{option.key}." for option in PER_FIELD)
         for key, _ in self.options:
-            short = key.removeprefix("spark.indextables.").lower()
+            short = key.removeprefix(PREFIX).lower()
             require(
                 short.startswith(tuple(each.lower() for each in allowed)),
                 f"`{key}` is not an indexing key of a column",

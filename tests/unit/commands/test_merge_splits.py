@@ -233,14 +233,14 @@ def _job():
 def test_table_returns_to_the_protocol_others_know_when_deleted_rows_are_gone(table, monkeypatch):
     from pyroaring import BitMap
 
-    from indextables.commands import merge_splits
+    from indextables.commands import merge_payload
 
     add = table.put("a", size=10**9)
     table.commit(add)
     vector = DeletionVector("index/v", 1, 2, 3)
     table.commit(RemoveFile(add.path), replace(add, deletion_vector=vector))
     assert table.log.snapshot().protocol.min_reader_version == 5
-    monkeypatch.setattr(merge_splits, "load_deletions", lambda store, vector: BitMap([1, 2, 3]))
+    monkeypatch.setattr(merge_payload, "load_deletions", lambda store, vector: BitMap([1, 2, 3]))
     assert _merge(table)["metrics"]["merged_files"] == 1
     protocol = table.log.snapshot().protocol
     assert protocol.min_reader_version == protocol.min_writer_version == 4

@@ -73,4 +73,6 @@ def commands(draw):
         }
         if rule.start.startswith("RESTORE"):
             required["version"] = 3
+        if rule.start.startswith("REINDEX"):
+            required["tokenizers"] = (("a", "raw"),)
         return rule.command(**required)
