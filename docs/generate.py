@@ -46,7 +46,6 @@ def configuration() -> str:
     """Render the page of all configuration keys."""
     used = [option for option in OPTIONS if option.status is Status.USED]
     unused = [option for option in OPTIONS if option.status is Status.IGNORED]
-    later = [option for option in OPTIONS if option.status is Status.UNSUPPORTED]
     lines = [
         "# Configuration",
         "",
@@ -76,17 +75,6 @@ def configuration() -> str:
     lines += [
         f"| {_name(option)} | {_default(option)} | {_cell(option.doc)} |" for option in unused
     ]
-    lines += [
-        "",
-        "## Unsupported keys",
-        "",
-        "Keys of features that this version does not have. Their values are checked, and setting one is",
-        "reported once.",
-        "",
-        "| key | default | meaning |",
-        "|---|---|---|",
-    ]
-    lines += [f"| {_name(option)} | {_default(option)} | {_cell(option.doc)} |" for option in later]
     return "\n".join(lines) + "\n"
 
 

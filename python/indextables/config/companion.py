@@ -12,7 +12,6 @@ from indextables.config.option import (
     Option,
     Parser,
     Scope,
-    Status,
     automatic,
     choice,
     integer,
@@ -116,14 +115,6 @@ WRITER_HEAP_BYTES = Option(
     "Memory of one split being built.",
     _GROUP,
 )
-READER_BATCH_ROWS = Option(
-    "companion.readerBatchSize",
-    integer(1),
-    8192,
-    "Rows of one batch read back.",
-    _GROUP,
-    status=Status.UNSUPPORTED,
-)
 MAX_HASHED_FASTFIELDS = Option(
     "companion.maxAutomaticHashedFastfields",
     integer(0),
@@ -144,14 +135,6 @@ SYNC_MAX_BATCHES = Option(
     6,
     "Batches indexed at the same time.",
     _GROUP,
-)
-MAX_INCREMENTAL_COMMITS = Option(
-    "companion.sync.maxIncrementalCommits",
-    integer(1),
-    100,
-    "Most source commits followed one by one; beyond, the file lists are compared.",
-    _GROUP,
-    status=Status.UNSUPPORTED,
 )
 STREAM_MAX_ERRORS = Option(
     "companion.stream.maxConsecutiveErrors",

@@ -30,7 +30,6 @@ class Status(StrEnum):
     """Status of a key of the existing implementation."""
 
     USED = "used"
-    UNSUPPORTED = "unsupported in this version"
     IGNORED = "ignored"
 
 

@@ -101,14 +101,6 @@ impl Store {
         }
     }
 
-    /// The file on local disk, where the store is one.
-    pub fn local_file(&self, path: &str) -> Option<PathBuf> {
-        match &self.place {
-            Place::Local(folder) => folder.file(path).ok(),
-            Place::Remote(..) => None,
-        }
-    }
-
     /// Opens a file for reading; a known length saves a request.
     pub fn source(&self, path: &str, len: Option<u64>) -> Result<Arc<dyn RangeSource>> {
         self.open_source(path, len, true)
