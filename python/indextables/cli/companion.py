@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import pyarrow as pa
@@ -57,14 +58,11 @@ def build(
 ) -> None:
     """Index the files that are not indexed yet."""
     with failures():
-        command = BuildCompanion(
-            source_format=source_format.upper(),
-            source=source,
-            destination=table,
+        command = replace(
+            _sync(source, table, source_format, mode),
             catalog=catalog,
             catalog_type=catalog_type,
             warehouse=warehouse,
-            indexing_modes=tuple(pairs(mode, "--mode").items()),
             include_columns=tuple(include or ()),
             exclude_columns=tuple(exclude or ()),
             where=where,
@@ -86,14 +84,18 @@ def follow(
 ) -> None:
     """Index new files continuously, until interrupted."""
     with failures():
-        command = BuildCompanion(
-            source_format=source_format.upper(),
-            source=source,
-            destination=table,
-            indexing_modes=tuple(pairs(mode, "--mode").items()),
-            poll_interval=Span(every, "SECONDS"),
-        )
-        _run(command, conf, as_json=as_json)
+        command = _sync(source, table, source_format, mode)
+        _run(replace(command, poll_interval=Span(every, "SECONDS")), conf, as_json=as_json)
+
+
+def _sync(source: str, table: str, source_format: str, mode: list[str] | None) -> BuildCompanion:
+    """The command with the options that every sync has."""
+    return BuildCompanion(
+        source_format=source_format.upper(),
+        source=source,
+        destination=table,
+        indexing_modes=tuple(pairs(mode, "--mode").items()),
+    )
 
 
 def _run(command: BuildCompanion, conf: list[str] | None, *, as_json: bool) -> None:

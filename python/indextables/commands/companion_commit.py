@@ -54,15 +54,21 @@ class Completion:
 
 
 def commit_splits(
-    table: OpenTable, source: SourceSnapshot, adds: Sequence[AddFile]
+    table: OpenTable,
+    source: SourceSnapshot,
+    adds: Sequence[AddFile],
+    replaced: frozenset[str] = frozenset(),
 ) -> list[AddFile]:
-    """Add splits of an unfinished sync; those whose files others have indexed are thrown away."""
+    """Add splits of an unfinished sync; those whose files others have indexed are thrown away.
+
+    `replaced` are splits that go when the sync is complete: what they hold is indexed again.
+    """
     if not adds:
         return []
     kept: list[AddFile] = []
 
     def rebuild(now: Snapshot) -> tuple[Action, ...]:
-        kept[:] = _missing(now, source, adds)
+        kept[:] = _missing(without_paths(now.files(), replaced), source, adds)
         vectors = put_vectors(
             table.log,
             {add.path: BitMap(range(add.num_records or 0)) for add in kept if add.num_records},
@@ -88,9 +94,9 @@ def commit_splits(
     return kept
 
 
-def _missing(now: Snapshot, source: SourceSnapshot, adds: Sequence[AddFile]) -> list[AddFile]:
-    """The splits that hold a file which no live split holds."""
-    pending = cover(now.files(), source.files, {}).pending
+def _missing(splits: pa.Table, source: SourceSnapshot, adds: Sequence[AddFile]) -> list[AddFile]:
+    """The new splits that hold a file which none of these splits holds."""
+    pending = cover(splits, source.files, {}).pending
     names = set(source.files["path"].take(pa.array(pending, pa.int64())).to_pylist())
     return [add for add in adds if names & {*(add.companion_source_files or ())}]
 

@@ -87,7 +87,7 @@ def sync(table: OpenTable, request: SyncRequest) -> Steps[Synced | None]:
             outcomes = [next(results) for _ in batch]
             adds = _count(done, batch, outcomes)
             if request.fits:
-                kept = commit_splits(table, request.source, adds)
+                kept = commit_splits(table, request.source, adds, planned.replaced)
                 done.splits += len(kept)
             else:
                 # other columns than the log speaks of: they come with the commit that says so

@@ -132,10 +132,12 @@ def _pin(
     """
     name = source_name(definition, snapshot, settings)
     listed = hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:16]
-    key = (name, snapshot.path, listed)
+    now, _ = version_of(definition, snapshot, settings)
+    # the listing alone is no key: another file may have the size and age of one that it names
+    key = (name, snapshot.path, listed, now.version)
     seen = _pinned.get(key)
     if seen is None:
-        seen, _ = version_of(definition, snapshot, settings)
+        seen = now
         rows = _rows_of(files, seen, held_source(name, settings).location)
         if rows is None:
             return None

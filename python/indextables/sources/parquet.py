@@ -7,6 +7,7 @@ under their name, so each carries a stamp, its age and e-tag.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,9 @@ from indextables.sources.footer import read_footer_schema
 from indextables.sources.hive import infer_partitions
 from indextables.sources.table import FILES, SourceSnapshot, addresses
 from indextables.storage import ObjectMeta, Store
+
+# the deletion vectors of an index
+_VECTORS = re.compile(r"index/index-[0-9a-f-]{36}-\d+$")
 
 
 @dataclass(frozen=True)
@@ -100,11 +104,13 @@ def stamp(meta: ObjectMeta) -> str:
 
 
 def _is_data(path: str) -> bool:
-    """Whether Spark reads a file: hidden files and folders are left out."""
+    """Whether a file holds rows: hidden files and folders do not, as Spark has it.
+
+    Nor do the files of an index that lies in the folder of its source.
+    """
     parts = path.split("/")
-    return not any(
-        (part.startswith("_") and "=" not in part) or part.startswith(".") for part in parts
-    ) and not parts[-1].endswith("._COPYING_")
+    hidden = any((part.startswith("_") and "=" not in part) or part[0] == "." for part in parts)
+    return not hidden and not path.endswith(("._COPYING_", ".split")) and not _VECTORS.match(path)
 
 
 def _digest(listed: Sequence[ObjectMeta]) -> str:

@@ -136,6 +136,24 @@ def test_a_file_replaced_in_place_is_read_anew(parquet, folder):
     assert parquet.found("even", **INDEXED) == [2, 8]
 
 
+def test_an_index_in_the_folder_of_its_source(parquet, folder):
+    parquet.place = str(folder / "src")
+    parquet.build(TEXT)
+    assert parquet.build()["status"] == "no_action"
+    assert parquet.found("even") == parquet.found("even", **INDEXED) == [2, 4]
+
+
+def test_a_split_with_few_live_rows_is_built_again(parquet, folder):
+    parquet.build(TEXT)
+    (folder / "src" / "a.parquet").unlink()
+    done = parquet.build()
+    counted = ("status", "splits_created", "splits_invalidated", "parquet_files_indexed")
+    assert [done[name] for name in counted] == ["success", 1, 1, 1]
+    assert parquet.open().files()["numRecords"].to_pylist() == [2]
+    assert parquet.ids() == parquet.ids(**INDEXED) == [4, 5]
+    assert parquet.build()["status"] == "no_action"
+
+
 def test_a_sync_that_only_removes_commits(parquet, folder):
     parquet.build(TEXT, "")
     (folder / "src" / "b.parquet").unlink()

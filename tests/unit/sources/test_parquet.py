@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import uuid
 from decimal import Decimal
 
 import pyarrow as pa
@@ -33,6 +34,10 @@ def test_files_and_what_is_left_out(tmp_path):
     for hidden in ("_SUCCESS", "_metadata", ".crc", "_temporary/x.parquet", ".tmp/x.parquet"):
         write(tmp_path, hidden, {"id": [3]})
     (tmp_path / "empty").write_bytes(b"")
+    # an index in the folder of its source
+    (tmp_path / "a" / "of-an-index.split").write_bytes(b"split")
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / f"index-{uuid.uuid4()}-0").write_bytes(b"vectors")
     found = source(tmp_path).snapshot()
     assert found.files["path"].to_pylist() == ["a/c.parquet", "b.parquet"]
     assert found.files["rows"].null_count == 2
