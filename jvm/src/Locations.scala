@@ -8,7 +8,6 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.hadoop.security.UserGroupInformation
 
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.internal.SQLConf
 
 /** Where paths without a scheme begin; Python resolves them from there. */
 object Locations {
@@ -28,6 +27,6 @@ object Locations {
   def isLocal(path: String): Boolean = path.startsWith("/") && base().startsWith("file:")
 
   private def defaultFileSystem(conf: Configuration): URI =
-    Option(SQLConf.get.getConfString(FileSystem.FS_DEFAULT_NAME_KEY, null))
+    Option(Rpc.settings.getConfString(FileSystem.FS_DEFAULT_NAME_KEY, null))
       .fold(FileSystem.getDefaultUri(conf))(URI.create)
 }

@@ -36,6 +36,7 @@ class MeasuredFactory(factory: DataWriterFactory) extends DataWriterFactory {
   private val same = Executors.sameJar()
   override def createWriter(partition: Int, task: Long): DataWriter[InternalRow] = {
     same.check()
+    TaskWatch.add(TaskContext.get())
     new MeasuredWriter(factory.createWriter(partition, task))
   }
 }

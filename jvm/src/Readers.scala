@@ -3,6 +3,7 @@ package org.apache.spark.sql.indextables
 import java.io.IOException
 import java.nio.file.{Files, Path}
 
+import scala.collection.mutable.ArrayBuffer
 import scala.util.control.NonFatal
 
 import org.apache.arrow.vector.ValueVector
@@ -38,6 +39,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] = {
     same.check()
+    TaskWatch.add(TaskContext.get())
     val file = Files.createTempFile("indextables", ".json")
     val content = partition.asInstanceOf[PythonInputPartition].pickedPartition
     val work = InternalRow(content, UTF8String.fromString(file.toString))
@@ -78,11 +80,11 @@ class TaskReader(start: () => Iterator[ColumnarBatch], wire: StructType, file: P
   private var batches = start()
   private var fetched = Array.empty[CustomTaskMetric]
   private var reading = false
-  private var begun = false
+  // the sizes of the batches that were handed on
+  private val handed = ArrayBuffer.empty[Int]
 
   override def next(): Boolean = {
     reading = try hasNext(TaskReader.Tries) catch { case e: PythonException => throw Errors.inside(e) }
-    begun ||= reading
     // the worker writes it before it ends its output
     if (!reading && Files.exists(file) && Files.size(file) > 0) {
       val counts = Rpc.parse(Files.readString(file))
@@ -93,22 +95,28 @@ class TaskReader(start: () => Iterator[ColumnarBatch], wire: StructType, file: P
   }
 
   /**
-   * A worker that is killed before its first batch is replaced here: Spark would try the whole task again, but not in
-   * local mode. Later, only Spark may, for nobody can take back the rows that were handed on.
+   * A worker that is killed is replaced here: Spark would try the whole task again, but not in local mode. The same
+   * splits give the same batches, so the next worker goes on where the last one ended.
    */
   private def hasNext(tries: Int): Boolean =
     try batches.hasNext
     catch {
       case e: PythonException => throw e
-      case e @ (_: SparkException | _: IOException) if !begun && tries > 1 && isLost(e) =>
+      case e @ (_: SparkException | _: IOException) if tries > 1 && isLost(e) =>
         batches = start()
+        skip(e)
         hasNext(tries - 1)
     }
+
+  private def skip(lost: Throwable): Unit = handed.foreach { rows =>
+    if (!batches.hasNext || batches.next().numRows != rows) throw lost
+  }
 
   private def isLost(e: Throwable): Boolean = e.isInstanceOf[IOException] || e.getCause.isInstanceOf[IOException]
 
   override def get(): ColumnarBatch = {
     val batch = batches.next()
+    handed += batch.numRows
     val rows = batch.column(0).asInstanceOf[ArrowColumnVector]
     if (!DataType.equalsIgnoreCompatibleNullability(rows.dataType, wire)) throw new IndexTablesException(
       s"[INTERNAL] a task's columns are ${rows.dataType.catalogString}, not ${wire.catalogString}")
@@ -137,6 +145,6 @@ class TaskReader(start: () => Iterator[ColumnarBatch], wire: StructType, file: P
 object TaskReader {
   /** More batches than that come only from a worker that does not see the file. */
   val UnderWay = 16
-  /** How many workers may die before a task's first batch. */
+  /** How many workers may die between two batches. */
   val Tries = 3
 }

@@ -68,6 +68,7 @@ class RowDeltaFactory(factory: DataWriterFactory, schema: StructType) extends De
   private val same = Executors.sameJar()
   override def createWriter(partition: Int, task: Long): DeltaWriter[InternalRow] = {
     same.check()
+    TaskWatch.add(TaskContext.get())
     new RowDeltaWriter(factory.createWriter(partition, task), schema)
   }
 }

@@ -14,6 +14,7 @@ import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.{SparkContext, SparkEnv, SparkException}
 import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.python.PythonPlannerRunner
 import org.apache.spark.sql.internal.SQLConf
@@ -145,8 +146,15 @@ object Rpc {
       }
     }
 
+  /** A thread that a program starts has no session of its own; Spark then has no settings at all. */
+  private[indextables] def settings: SQLConf = SQLConf.get match {
+    case none if none eq SQLConf.getFallbackConf =>
+      SparkSession.getDefaultSession.map(_.sessionState.conf).getOrElse(none)
+    case found => found
+  }
+
   private def sessionConf(local: Boolean): ObjectNode = {
-    val conf = SQLConf.get
+    val conf = settings
     val node = json()
     if (!local) SparkContext.getActive.foreach(c => fileSystems(c.hadoopConfiguration, node))
     conf.getAllConfs.foreach { case (k, v) =>

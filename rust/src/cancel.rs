@@ -9,6 +9,8 @@ use crate::error::{EngineError, Result};
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
     asked: Arc<AtomicBool>,
+    /// Stops this work too: that of the caller.
+    outer: Option<Arc<Cancel>>,
 }
 
 thread_local! {
@@ -17,12 +19,20 @@ thread_local! {
 }
 
 impl Cancel {
+    /// Stops a part of what this thread does; what stops the thread stops the part too.
+    pub fn inner() -> Self {
+        Self { outer: Self::current().map(Arc::new), ..Self::default() }
+    }
+
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
 
     pub fn check(&self) -> Result<()> {
-        if self.asked.load(Ordering::Relaxed) { Err(EngineError::Interrupted) } else { Ok(()) }
+        if self.asked.load(Ordering::Relaxed) {
+            return Err(EngineError::Interrupted);
+        }
+        self.outer.as_deref().map_or(Ok(()), Self::check)
     }
 
     /// What can stop this thread, to be handed to the threads it starts.
@@ -45,5 +55,21 @@ impl Cancel {
         }
         let _before = Before(Cancel::replace(cancel));
         work()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stops_a_thread_stops_a_part_of_its_work_and_not_the_other_way_round() {
+        let thread = Cancel::default();
+        let (one, two) =
+            Cancel::during(Some(thread.clone()), || (Cancel::inner(), Cancel::inner()));
+        one.ask();
+        assert!(one.check().is_err() && two.check().is_ok() && thread.check().is_ok());
+        thread.ask();
+        assert!(two.check().is_err());
     }
 }

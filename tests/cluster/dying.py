@@ -1,29 +1,39 @@
-"""Spark's worker daemon, whose workers die when the test says so, before they read a row.
+"""Spark's worker daemon, whose workers die when the test says so, before or after a batch of rows.
 
 Named by `spark.python.daemon.module`. A worker that begins to read removes one of the files `die-*`
-of the folder that DIE names, and kills itself; without such a file it reads.
+of the folder that DIE names, and kills itself; without such a file it reads. The files `late-*` do
+the same to a worker that has handed on two batches.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from indextables.spark import read_task
 
 _original = read_task.read_rows
+LATE = 2
 
 
-def _dying(*args: Any) -> Any:
-    for word in Path(os.environ["DIE"]).glob("die-*"):
+def _dying(*args: Any) -> Iterator[Any]:
+    _die("die-*")
+    for number, batch in enumerate(_original(*args)):
+        if number == LATE:
+            _die("late-*")
+        yield batch
+
+
+def _die(words: str) -> None:
+    for word in Path(os.environ["DIE"]).glob(words):
         try:
             word.unlink()
         except FileNotFoundError:
             continue  # another worker took it
         os.kill(os.getpid(), signal.SIGKILL)
-    return _original(*args)
 
 
 if __name__ == "__main__":

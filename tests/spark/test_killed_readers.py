@@ -1,4 +1,4 @@
-"""Python workers of a local session die before they have read a row: the query goes on."""
+"""Python workers of a local session die while they read: the query goes on."""
 
 from __future__ import annotations
 
@@ -13,20 +13,25 @@ pytestmark = pytest.mark.spark
 def application(tmp_path_factory, request):
     """A local session, where Spark tries no task again, and the folder its workers look at."""
     folder = tmp_path_factory.mktemp("dying")
-    conf = {"spark.python.daemon.module": "tests.cluster.dying"}
+    conf = {
+        "spark.python.daemon.module": "tests.cluster.dying",
+        "spark.indextables.read.batchRows": "5",
+    }
     here = {"DIE": str(folder), "PYTHONPATH": str(request.config.rootpath)}
     with driver("local[2]", folder, conf, here) as found:
         yield found, folder
 
 
-@pytest.mark.parametrize("deaths", [1, 2])
-def test_a_read_goes_on_when_its_worker_is_killed(application, table_path, deaths):
+@pytest.mark.parametrize(
+    "words", [("die-1",), ("die-1", "die-2"), ("late-1",), ("late-1", "die-1")]
+)
+def test_a_read_goes_on_when_its_worker_is_killed(application, table_path, words):
     spark, folder = application
     spark.run(work.save, table_path, 0, 60)
-    for number in range(deaths):
-        (folder / f"die-{number}").touch()
+    for word in words:
+        (folder / word).touch()
     assert spark.run(work.ids, table_path) == list(range(60))
-    assert not list(folder.glob("die-*"))
+    assert not list(folder.glob("*-[12]"))
 
 
 def test_a_worker_that_always_dies_is_an_error(application, table_path):

@@ -6,6 +6,7 @@ import itertools
 import json
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -17,6 +18,8 @@ from tests.stores.tables import make_table
 
 from indextables.config.settings import resolve
 from indextables.errors import StorageError
+from indextables.spark import lines
+from indextables.spark.planner import PROTOCOL
 from indextables.storage import open_store
 
 _numbers = itertools.count()
@@ -125,6 +128,30 @@ def test_an_interrupt_is_heard_while_a_split_is_written(s3, proxy):
     proxy.rule = lambda request: SILENT if ".split" in request.path else PASS
     given = s3.options | PATIENT | {"s3.endpoint": proxy.endpoint}
     interrupt(proxy.waiting, WRITE, url, json.dumps(given))
+
+
+@pytest.mark.parametrize(
+    ("operation", "members"),
+    [
+        ("load", {"properties": {"path": "s3://b/hung-up"}}),
+        ("command", {"text": "CHECKPOINT INDEXTABLES 's3://b/hung-up'"}),
+    ],
+)
+def test_a_planner_stops_waiting_when_its_caller_hangs_up(silent, operation, members):
+    """Spark Connect interrupts the thread of a query, which closes its line."""
+    endpoint, asked = silent
+    given = options(endpoint, readTimeout="600000", retryTimeout="600000")
+    session = {f"spark.indextables.{key}": value for key, value in given.items()}
+    body = {"protocol": PROTOCOL, "session": session, **members}
+    here, there = socket.socketpair()
+    answering = threading.Thread(target=lines.answer, args=(there,), daemon=True)
+    answering.start()
+    for text in (operation, json.dumps(body)):
+        here.sendall(struct.pack(">i", len(text)) + text.encode())
+    assert asked.wait(60)
+    here.close()
+    answering.join(60)
+    assert not answering.is_alive()
 
 
 def test_the_error_names_the_limits_when_a_store_keeps_silent(silent):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from indextables.errors import IndexTablesError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,10 +41,8 @@ class SharedCall(Generic[T]):
                 return self._lead(answer)
             try:
                 return answer.result()
-            except Exception:
-                raise
-            except BaseException as interrupt:
-                if not answer.done() or answer.exception() is not interrupt:
+            except BaseException as failure:
+                if not _is_interrupt(failure) or not _is_raised_by(answer, failure):
                     raise
                 # another thread was interrupted during its run: try again
 
@@ -64,3 +64,14 @@ class SharedCall(Generic[T]):
         with self._lock:
             if self._next is answer:
                 self._next, self.waiting = None, 0
+
+
+def _is_interrupt(failure: BaseException) -> bool:
+    """Whether it concerns the thread in which it was raised, and not the call."""
+    if isinstance(failure, IndexTablesError):
+        return failure.code == "INTERRUPTED"
+    return not isinstance(failure, Exception)
+
+
+def _is_raised_by(answer: Future[Any], failure: BaseException) -> bool:
+    return answer.done() and answer.exception() is failure

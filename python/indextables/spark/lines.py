@@ -7,22 +7,30 @@ carries one call after another; each has its own thread here, so all queries sha
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
-from functools import lru_cache
+import time
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from indextables.engine.store import Cancel
 from indextables.runtime.host_files import host_folder
 from indextables.spark.planner import serve
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from indextables.spark.request import Request
 
 # the operating system's limit for the path of a socket
 _LONGEST_NAME = 100
+# seconds between two looks at the callers of calls that are under way
+_LOOK_EVERY = 0.2
+_calls: dict[socket.socket, Cancel] = {}
+_busy = threading.Event()
 
 
 def listen(request: Request) -> dict[str, Any]:
@@ -48,14 +56,57 @@ def _open(file: Path) -> socket.socket:
 def _accept(server: socket.socket) -> None:
     while True:
         line, _ = server.accept()
-        threading.Thread(target=_answer, args=(line,), daemon=True, name="indextables line").start()
+        threading.Thread(target=answer, args=(line,), daemon=True, name="indextables line").start()
 
 
-def _answer(line: socket.socket) -> None:
-    with line, line.makefile("rb") as source, line.makefile("wb") as sink:
-        try:
-            while True:
-                serve(source, sink)
-                sink.flush()
-        except (EOFError, OSError):
-            return  # hung up
+def answer(line: socket.socket) -> None:
+    """Take the calls of a line until its caller hangs up."""
+    _watch()
+    # closing flushes the answer to a caller that has hung up, which fails
+    with (
+        contextlib.suppress(EOFError, OSError),
+        line,
+        line.makefile("rb") as source,
+        line.makefile("wb") as sink,
+    ):
+        while True:
+            serve(source, sink, partial(_watched, line))
+            sink.flush()
+
+
+@contextlib.contextmanager
+def _watched(line: socket.socket) -> Iterator[None]:
+    """Stop the engine's work when the caller hangs up, because its query was canceled."""
+    cancel = Cancel()
+    _calls[line] = cancel
+    _busy.set()
+    try:
+        with cancel:
+            yield
+    finally:
+        del _calls[line]
+
+
+@lru_cache(maxsize=1)
+def _watch() -> None:
+    threading.Thread(target=_look, daemon=True, name="indextables callers").start()
+
+
+def _look() -> None:
+    while _busy.wait():
+        time.sleep(_LOOK_EVERY)
+        _busy.clear()
+        for line, cancel in list(_calls.items()):
+            _busy.set()
+            if _has_hung_up(line):
+                cancel.ask()
+
+
+def _has_hung_up(line: socket.socket) -> bool:
+    try:
+        # a caller that waits for an answer sends nothing
+        return not line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True

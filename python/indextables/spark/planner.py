@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import IO, Any, TypeAlias
 
@@ -73,15 +74,37 @@ _PLACES = {
     "command_next": "commands:resume",
     "command_stop": "commands:stop",
 }
+# a command keeps what it has committed; of other changes the outcome must be known
+_STOPPABLE = frozenset(
+    (
+        "load",
+        "require",
+        "partitions",
+        "push",
+        "offer",
+        "plan",
+        "run",
+        "join",
+        "column_statistics",
+        "command",
+        "command_next",
+    )
+)
 
 
-def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
-    """Read one call, write its answer."""
+def serve(
+    infile: IO[bytes],
+    outfile: IO[bytes],
+    stoppable: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> None:
+    """Read one call, write its answer; run calls that may stop halfway in `stoppable`."""
     from pyspark.serializers import write_int, write_with_length
     from pyspark.worker_util import utf8_deserializer
 
     operation = utf8_deserializer.loads(infile)
-    document, parts = dispatch(operation, utf8_deserializer.loads(infile))
+    text = utf8_deserializer.loads(infile)
+    with stoppable() if operation in _STOPPABLE else nullcontext():
+        document, parts = dispatch(operation, text)
     if counts := new_counts():
         document = document | {"counts": counts}
     write_with_length(json.dumps(document).encode(), outfile)

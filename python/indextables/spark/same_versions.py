@@ -6,6 +6,8 @@ has another version. So it uses only the standard library.
 
 from __future__ import annotations
 
+import contextlib
+import pathlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +45,30 @@ def guarded(
             there = f"{', '.join(found)} in {sys.executable}"
             text = message.replace(HOST, socket.gethostname()).replace(FOUND, there)
             raise RuntimeError(text)
-        yield from pickle.loads(task)(batches)  # noqa: S301 (Spark ships functions this way)
+        with _watched():
+            yield from pickle.loads(task)(batches)  # noqa: S301 (Spark ships functions this way)
 
     return run
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[None]:
+    """Leave the id of this process where the hooks find it when the task is canceled."""
+    import os
+
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    folder = None if context is None else context.getLocalProperty("indextables.worker")
+    if context is None or folder is None:
+        yield
+        return
+    file = pathlib.Path(folder, f"{context.taskAttemptId()}-{os.getpid()}")
+    # without the file, Spark ends the worker, a few seconds later
+    with contextlib.suppress(OSError):
+        file.touch()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            file.unlink()

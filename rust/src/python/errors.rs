@@ -17,6 +17,9 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(25);
 /// Runs work without the interpreter; a panic becomes an error instead of ending the process.
 pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     py.check_signals()?;
+    if let Some(Err(error)) = Cancel::current().map(|cancel| cancel.check()) {
+        return Err(to_python(py, &error));
+    }
     let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     match outcome {
         Ok(Ok(value)) => Ok(value),
@@ -76,7 +79,7 @@ pub fn run_waiting<T: Send>(
     remote: bool,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    if remote { run_interruptible(py, &Cancel::default(), work) } else { run(py, work) }
+    if remote { run_interruptible(py, &Cancel::inner(), work) } else { run(py, work) }
 }
 
 /// Python tells signals to its main thread alone.

@@ -44,7 +44,7 @@ fn merge_splits<'py>(
     let store = &store.get().store;
     let schema = schema.map(import_schema).transpose()?;
     let source = source.map(|source| source.get().source.clone());
-    let cancel = Cancel::default();
+    let cancel = Cancel::inner();
     let _timer = profile::start(Section::Merge);
     let merged = run_interruptible(py, &cancel, || {
         let fields = field_specs(fields)?;

@@ -195,7 +195,7 @@ impl PySplit {
         let request = from_python(request)?;
         let schema = import_schema(schema)?;
         let _timer = profile::start(Section::Aggregate);
-        let cancel = Cancel::default();
+        let cancel = Cancel::inner();
         let batch = run_interruptible(py, &cancel, || {
             let request = Request::from_value(request)?;
             let inside = inward_schema(&schema);

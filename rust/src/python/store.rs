@@ -155,7 +155,7 @@ pub struct PyCancel {
 impl PyCancel {
     #[new]
     fn new() -> Self {
-        Self { cancel: Cancel::default() }
+        Self { cancel: Cancel::inner() }
     }
 
     fn ask(&self) {

@@ -82,7 +82,7 @@ impl SplitWriter {
         for column in &columns {
             column.spec.tokenizer("default")?;
         }
-        let cancel = Cancel::default();
+        let cancel = Cancel::inner();
         let expected = if options.any_value { Facts::any() } else { Facts::default() };
         let expected = vec![expected; columns.len()];
         Ok(Self { arrow, columns, expected, options, cancel, open: None, waiting: None })

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from indextables.errors import error
 from indextables.runtime.shared_call import SharedCall
 
 PATIENCE_S = 20
@@ -91,7 +92,8 @@ def test_a_failure_is_that_of_all_who_waited_and_of_nobody_later():
     assert shared() == 3
 
 
-def test_who_is_interrupted_does_not_interrupt_the_others():
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt(), error("INTERRUPTED")])
+def test_who_is_interrupted_does_not_interrupt_the_others(interrupt):
     counted = Counted()
     interrupts = threading.Event()
 
@@ -99,7 +101,7 @@ def test_who_is_interrupted_does_not_interrupt_the_others():
         found = counted()
         if interrupts.is_set():
             interrupts.clear()
-            raise KeyboardInterrupt
+            raise interrupt
         return found
 
     shared = SharedCall(call)
@@ -109,7 +111,7 @@ def test_who_is_interrupted_does_not_interrupt_the_others():
         later = waiting(pool, shared, 3)
         interrupts.set()
         counted.go.release()
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(type(interrupt)):
             first.result(PATIENCE_S)
         counted.go.release()
         assert {each.result(PATIENCE_S) for each in later} == {2}
@@ -117,7 +119,7 @@ def test_who_is_interrupted_does_not_interrupt_the_others():
         interrupts.set()
         counted.go.release(4)
         ended = [each.exception(PATIENCE_S) for each in later]
-    assert sum(isinstance(e, KeyboardInterrupt) for e in ended) == 1
+    assert sum(e is interrupt for e in ended) == 1
     assert sum(e is None for e in ended) == 2
 
 
