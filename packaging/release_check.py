@@ -3,8 +3,9 @@
     python packaging/release_check.py DIST [--spark VERSION] [--wheel-only]
 
 The wheel goes into a new virtual environment with pyspark. There the example of README.md, the
-doctor, the demo, the command line, Spark Connect and plain Python run, with a PATH that has Java
-but no compiler. The sdist must contain the jar, so that building it does not need pyspark.
+doctor, the demo, the command line, Spark Connect, a packed environment and plain Python run, with a
+PATH that has Java but no compiler. The sdist must contain the jar, so that building it does
+not need pyspark.
 """
 
 from __future__ import annotations
@@ -51,6 +52,23 @@ assert [row.id for row in found.collect()] == [1]
 spark.stop()
 """
 
+# tasks run in an environment that travels as an archive, as docs/guides/clusters.md shows it
+ARCHIVE = """
+import os
+os.environ["PYSPARK_PYTHON"] = "./environment/bin/python"
+import indextables
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local-cluster[1,1,1024]")
+builder = builder.config("spark.archives", "/tmp/env.tar.gz#environment")
+spark = indextables.configure(builder).getOrCreate()
+spark.range(90).write.format("indextables").save("/tmp/archive")
+found = spark.read.format("indextables").option("read.local.enabled", "false").load("/tmp/archive")
+assert sorted(row.id for row in found.collect()) == list(range(90))
+python = spark.sparkContext.range(1).map(lambda _: __import__("sys").executable).first()
+assert python.endswith("/environment/bin/python"), python
+spark.stop()
+"""
+
 
 def wheel_problems(wheel: Path) -> list[str]:
     """Return what is wrong with the wheel itself: tag, size, contents."""
@@ -92,6 +110,7 @@ class Environment:
     """A virtual environment with the wheel, whose PATH has Java and nothing else."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir()
         self.folder = folder
         self.bin = folder / "venv" / "bin"
         self.work = folder / "work"
@@ -138,7 +157,7 @@ class Environment:
 
 def try_wheel(wheel: Path, spark: str, folder: Path) -> None:
     """Install the wheel and run what a new user runs."""
-    environment = Environment(folder)
+    environment = Environment(folder / "driver")
     steps: dict[str, Callable[[], object]] = {
         "pip install": lambda: environment.install(f"{wheel}[connect,spark]", f"pyspark=={spark}"),
         "no compiler": lambda: _no_compiler(environment),
@@ -149,11 +168,20 @@ def try_wheel(wheel: Path, spark: str, folder: Path) -> None:
             environment.run("indextables", "search", "plain", "timeout", "--json"), "payment"
         ),
         "Spark Connect": lambda: environment.python(CONNECT),
+        "archive": lambda: _try_archive(wheel, environment, folder / "archive"),
         "demo": lambda: _says(environment.run("indextables", "demo"), "IndexTables"),
     }
     for name, step in steps.items():
         step()
         print(f"ok  {name}", flush=True)
+
+
+def _try_archive(wheel: Path, driver: Environment, folder: Path) -> None:
+    """Pack an environment without Spark, and let the tasks of a small cluster run in it."""
+    packed = Environment(folder)
+    packed.install(str(wheel), "venv-pack")
+    packed.run("venv-pack", "--quiet", "--output", str(driver.work / "env.tar.gz"))
+    driver.python(ARCHIVE)
 
 
 def _no_compiler(environment: Environment) -> None:
