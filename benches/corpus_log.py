@@ -6,6 +6,7 @@ import json
 import resource
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -189,7 +190,7 @@ def append_ours(path: str, count: str) -> dict:
 
     log = open_log(open_store(path))
     adds = to_adds(entries(int(count)))
-    adds = [type(a)(**{**vars(a), "path": a.path.replace("split-", "new-")}) for a in adds]
+    adds = [replace(a, path=a.path.replace("split-", "new-")) for a in adds]
     start = time.process_time()
     log.commit(Transaction(Operation.APPEND, log.snapshot().version, tuple(adds)))
     log.checkpoint()

@@ -22,32 +22,34 @@ def run() -> Iterator[Result]:
     """Measure."""
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs = f"{folder}/ours", f"{folder}/theirs"
-        _measure("make_ours", ours, SPLITS)
-        _measure("make_delta", theirs, SPLITS)
-        opened, delta = _best("open_ours", ours), _best("open_delta", theirs)
+        measure("make_ours", ours, SPLITS)
+        measure("make_delta", theirs, SPLITS)
+        opened, delta = best("open_ours", ours), best("open_delta", theirs)
         assert opened["files"] == delta["files"] == SPLITS
         yield Result(f"open and list {SPLITS:,} splits", opened["cpu"], "s CPU", 0.2)
         yield Result("the same, an equal Delta table with deltalake", delta["cpu"], "s CPU")
         yield Result("ratio to deltalake", opened["cpu"] / delta["cpu"], "", 1.0)
-        plan = _best("plan_ours", ours)
+        plan = best("plan_ours", ours)
         yield Result("open and plan one partition", plan["cpu"], "s CPU", 0.05)
         yield Result("manifests read for it", plan["gets"] - 2, "files", 2)
-        append = _measure("append_ours", ours, 100)
+        append = measure("append_ours", ours, 100)
         yield Result("append 100 files, with a checkpoint", append["cpu"], "s CPU")
         yield Result("bytes written by it", append["written"] / 1024, "KB", 100)
     with tempfile.TemporaryDirectory() as folder:
-        _measure("make_ours", f"{folder}/many", MANY)
-        many = _measure("open_ours", f"{folder}/many")
+        measure("make_ours", f"{folder}/many", MANY)
+        many = measure("open_ours", f"{folder}/many")
         assert many["files"] == MANY
         yield Result(f"open and list {MANY:,} splits", many["cpu"], "s CPU", 3)
         yield Result("memory of that process at its peak", many["peak_mb"] / 1024, "GB", 1.5)
 
 
-def _best(probe: str, path: str) -> dict[str, float]:
-    return min((_measure(probe, path) for _ in range(3)), key=lambda found: found["cpu"])
+def best(probe: str, path: str) -> dict[str, float]:
+    """A probe's figures in the fastest of three processes."""
+    return min((measure(probe, path) for _ in range(3)), key=lambda found: found["cpu"])
 
 
-def _measure(probe: str, *arguments: object) -> dict[str, float]:
+def measure(probe: str, *arguments: object) -> dict[str, float]:
+    """What a probe of `benches.corpus_log` finds in a process of its own."""
     command = [sys.executable, "-m", "benches.corpus_log", probe, *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
