@@ -48,6 +48,11 @@ def ids(path: str) -> list[int]:
     return sorted(row.id for row in load(path).select("id").collect())
 
 
+def totals(path: str) -> list[int]:
+    """The number of rows and the sum of their ids, as the index adds them up."""
+    return [*load(path).selectExpr("count(*)", "coalesce(sum(id), 0)").first()]
+
+
 def same_as_parquet(path: str, parquet: str) -> list[str]:
     """The queries whose answers differ from those over the same rows in Parquet."""
     queries = (
@@ -113,6 +118,33 @@ def attempt(name: str, *args: Any) -> tuple[Any, str]:
         return None, str(problem)
 
 
+def statement(text: str) -> None:
+    session().sql(text).collect()
+
+
+def upsert(path: str, first: int, last: int) -> None:
+    """Rows by key; a key that is there gets a new row."""
+    writer = rows(first, last).write.format("indextables").mode("append")
+    writer.option("primary-key", "id").save(path)
+
+
+def follow(source: str, target: str, checkpoint: str) -> None:
+    """Stream what is new in one table into another."""
+    stream = session().readStream.format("indextables").load(source)
+    writer = stream.writeStream.format("indextables").option("checkpointLocation", checkpoint)
+    running = writer.trigger(availableNow=True).start(target)
+    try:
+        if not running.awaitTermination(300):
+            raise TimeoutError("the stream does not end")
+    finally:
+        running.stop()
+
+
+def versions(path: str) -> int:
+    """How many commits a table has."""
+    return len(session().sql(f"DESCRIBE INDEXTABLES HISTORY '{path}'").collect())
+
+
 def save_at_once(path: str, writers: int) -> None:
     """Several appends at the same time."""
     from concurrent.futures import ThreadPoolExecutor
@@ -120,3 +152,11 @@ def save_at_once(path: str, writers: int) -> None:
     with ThreadPoolExecutor(writers) as pool:
         for done in [pool.submit(save, path, 0, 30) for _ in range(writers)]:
             done.result()
+
+
+def change_counts(path: str, version: int) -> list[dict[str, Any]]:
+    """Rows that came and went since a version, by kind."""
+    feed = session().read.format("indextables").option("readChangeFeed", "true")
+    found = feed.option("startingVersion", str(version)).load(path)
+    grouped = found.groupBy("_change_type").count().withColumnRenamed("count", "n")
+    return [row.asDict() for row in grouped.collect()]

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyspark
@@ -46,11 +47,12 @@ def settings(folder: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def connect_server(folder: Path):
+def connect_server(folder: Path, more: Mapping[str, str] | None = None):
     """The address of a running server; it is stopped at the end."""
     port = free_port()
     conf = {
         **settings(folder),
+        **(more or {}),
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
     }
