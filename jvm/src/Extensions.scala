@@ -25,6 +25,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectOptimizerRule(_ => OfferDateTrunc)
       extensions.injectOptimizerRule(_ => ValueCounts)
       extensions.injectOptimizerRule(_ => WidenSums)
+      extensions.injectOptimizerRule(_ => OfferConditions)
       extensions.injectPlannerStrategy(_ => LocalAnswers)
       extensions.injectPlannerStrategy(_ => CreateLike)
       extensions.injectHintResolutionRule(_ => ColumnChanges)

@@ -7,8 +7,8 @@ within a split: the engine never sees them, they are added from the log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from indextables.expr.aggregation import Aggregation, Function
+    from indextables.expr.predicate import Predicate
+    from indextables.plan.tree import Tree
+
+    Conditions: TypeAlias = Mapping[Predicate, Tree]
 
 LONG, DOUBLE = pa.int64(), pa.float64()
 _WIDE = pa.decimal128(38, 0)
@@ -85,12 +89,14 @@ class _Builder:
     group_fields: list[pa.Field]
     functions: list[dict[str, Any]]
     function_fields: list[pa.Field]
+    # the condition of the function that is planned now
+    where: dict[str, Any] = field(default_factory=dict)
 
     def ask(self, function: dict[str, Any], kind: pa.DataType) -> int:
         """The position of a function among the engine's functions, added once per type."""
         asked = zip(self.functions, self.function_fields, strict=True)
-        for position, (known, field) in enumerate(asked):
-            if known == function and field.type == kind:
+        for position, (known, result) in enumerate(asked):
+            if known == function and result.type == kind:
                 return position
         self.functions.append(function)
         self.function_fields.append(pa.field(f"f{len(self.functions)}", kind))
@@ -104,11 +110,13 @@ def plan_aggregation(
     ansi: bool = False,
     time_zone: str = "",
     spark_merges: bool = False,
+    conditions: Conditions | None = None,
 ) -> AggregatePlan | None:
     """The plan of an aggregation, or None if the index cannot answer some part of it.
 
     `time_zone` is the session's: buckets of days and longer need to know it. With `spark_merges`
-    Spark adds up partial sums, in the type of the argument.
+    Spark adds up partial sums, in the type of the argument. `conditions` are the queries of the
+    conditions that single functions have.
     """
     if not aggregation.group_by and not aggregation.functions:
         return None
@@ -122,6 +130,10 @@ def plan_aggregation(
     results: list[Output] = []
     merges: list[str] = []
     for position, function in enumerate(aggregation.functions):
+        where = _where(function, conditions or {})
+        if where is None:
+            return None
+        builder.where = where
         planned = _function(function, columns, builder, f"agg_func_{position}")
         narrows = spark_merges and function.name == "SUM" and _narrows(function, columns)
         if planned is None or narrows:
@@ -130,6 +142,14 @@ def plan_aggregation(
         results.append(output)
         merges.append(merge)
     return _assemble(builder, keys, results, merges, ansi=ansi)
+
+
+def _where(function: Function, conditions: Conditions) -> dict[str, Any] | None:
+    """The engine's form of a function's condition; None if the index does not answer it."""
+    if function.condition is None:
+        return {}
+    found = conditions.get(function.condition)
+    return None if found is None else {"where": found}
 
 
 def _assemble(
@@ -179,7 +199,7 @@ def _key(
             return None
         if info.partition:
             return Output(pa.field(name, kind), "partition", column=info.name)
-        if not info.foldable or len(expr.path) > 1:
+        if not columns.foldable(expr.path):
             return None
         group = {"field": field_name(expr.path)}
     builder.groups.append(group)
@@ -192,7 +212,7 @@ def _function(  # noqa: PLR0911
 ) -> tuple[Output, str] | None:
     op = function.name
     if op == "COUNT_STAR":
-        index = builder.ask({"op": "count_star"}, LONG)
+        index = builder.ask({"op": "count_star", **builder.where}, LONG)
         return Output(pa.field(name, LONG), "engine", index), "count"
     if function.distinct or len(function.args) != 1 or op not in _RESULTS:
         return None
@@ -204,17 +224,19 @@ def _function(  # noqa: PLR0911
     kind = _RESULTS[op](wide)
     if info is None or kind is None or (own != wide and op not in ("SUM", "COUNT")):
         return None
-    field = pa.field(name, kind)
+    result = pa.field(name, kind)
     merge = _MERGES[op]
     if info.partition:
-        return Output(field, _PARTITION_SOURCES[op], column=info.name), merge
-    if len(path) > 1 or (op != "COUNT" and not info.foldable):
+        # rows are counted in the log, which knows nothing of conditions
+        plain = Output(result, _PARTITION_SOURCES[op], column=info.name), merge
+        return None if builder.where else plain
+    if not (columns.testable(path) if op == "COUNT" else columns.foldable(path)):
         return None
     # sums of whole numbers are exact, whatever they are cast to
     exact = op == "SUM" and kind == DOUBLE and kind_of(own) in INTEGRAL_BITS
-    asked = {"op": op.lower(), "field": field_name(path)}
+    asked = {"op": op.lower(), "field": field_name(path), **builder.where}
     index = builder.ask(asked, _WIDE if exact else kind)
-    return Output(field, "engine", index, field_name(path)), merge
+    return Output(result, "engine", index, field_name(path)), merge
 
 
 def argument_of(

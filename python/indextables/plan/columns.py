@@ -129,6 +129,18 @@ class Columns:
             return False
         return kind_of(found.type) not in NESTED and info.role != "ip"
 
+    def foldable(self, path: Path) -> bool:
+        """Whether the engine groups, compares and adds the values at a path as Spark does."""
+        info = self.at(path)
+        if info is None or len(path) == 1:
+            return info is not None and info.foldable
+        steps = [self.schema.find(path[:depth]) for depth in range(1, len(path) + 1)]
+        kinds = ["" if step is None else kind_of(step.type) for step in steps]
+        # members are read from whole values, where floats have two zeros
+        compared = kinds[-1] not in (*UNORDERED, *NESTED, *FLOATING, "")
+        structs = all(kind == "struct" for kind in kinds[:-1])
+        return structs and compared and info.readable and self.reachable(path)
+
     def testable(self, path: Path) -> bool:
         """Whether the engine distinguishes null from not null at a path."""
         if len(path) == 1:

@@ -6,7 +6,7 @@ distinct values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -28,6 +28,7 @@ from indextables.plan.partials import merge_partials
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from indextables.plan.aggregates import Conditions
     from indextables.plan.columns import Columns
 
 
@@ -69,11 +70,14 @@ def plan_complete(
     *,
     ansi: bool = False,
     time_zone: str = "",
+    conditions: Conditions | None = None,
 ) -> CompletePlan | None:
     """The plan for a whole aggregation, with averages and distinct values of one column."""
     keys, functions = aggregation.group_by, aggregation.functions
     if not all(function.name for function in functions):
         return None  # a function that the hooks do not know
+    if any(function.distinct and function.condition is not None for function in functions):
+        return None
     distinct = [f.args for f in functions if f.distinct and f.name not in _IDEMPOTENT]
     if any(args != distinct[0] for args in distinct) or any(len(args) != 1 for args in distinct):
         return None
@@ -84,6 +88,7 @@ def plan_complete(
         columns,
         ansi=ansi,
         time_zone=time_zone,
+        conditions=conditions,
     )
     if partial is None:
         return None
@@ -106,9 +111,9 @@ def _expand(function: Function, inner: list[Function]) -> tuple[str, tuple[int, 
     if function.distinct and op not in _IDEMPOTENT:
         return f"{op.lower()}_distinct", ()
     if op == "AVG":
-        needed = [Function(part, function.args) for part in ("SUM", "COUNT")]
+        needed = [replace(function, name=part) for part in ("SUM", "COUNT")]
         return "divide", tuple(_position(part, inner) for part in needed)
-    return "keep", (_position(Function(op, function.args), inner),)
+    return "keep", (_position(replace(function, distinct=False), inner),)
 
 
 def _position(function: Function, inner: list[Function]) -> int:

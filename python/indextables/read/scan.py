@@ -21,6 +21,7 @@ from indextables.expr.evaluate import evaluate
 from indextables.log.protocol import is_companion
 from indextables.model.arrays import FALSE
 from indextables.plan.aggregates import plan_aggregation
+from indextables.plan.conditions import plan_conditions
 from indextables.plan.finals import CompletePlan, finish, plan_complete
 from indextables.plan.hints import find_hints, scanned_columns
 from indextables.plan.partials import partials_from_log
@@ -189,7 +190,11 @@ def plan_scan(table: OpenTable, request: ScanRequest, files: pa.Table | None = N
     """Decide how a read is done; `files` are splits to read in place of the table's live ones."""
     if request.aggregation is None:
         return Scan(table, request, _plan(table, request, files))
-    context: dict[str, Any] = {"ansi": request.ansi, "time_zone": request.time_zone}
+    context: dict[str, Any] = {
+        "ansi": request.ansi,
+        "time_zone": request.time_zone,
+        "conditions": plan_conditions(request.aggregation, table.columns, request.time_zone),
+    }
     complete = plan_complete(request.aggregation, table.columns, **context)
     if complete is not None:
         plan = _plan(table, request, files, complete.partial)

@@ -87,7 +87,8 @@ fn combine(
         .iter()
         .map(|c| arrow::array::new_null_array(c.data_type(), count))
         .collect();
-    for (at, function) in request.functions.iter().enumerate() {
+    for (at, call) in request.functions.iter().enumerate() {
+        let function = &call.function;
         let array = rows.column(keys + at).clone();
         let target = schema.field(keys + at).data_type();
         let column = partial_column(schema.field(keys + at).name(), target);

@@ -3,6 +3,7 @@
 mod calendar;
 mod functions;
 mod grouping;
+mod inputs;
 mod keys;
 mod merge;
 mod raw;
@@ -15,20 +16,19 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
-use tantivy::BitSet;
 use tantivy::query::Weight;
 
-pub use request::{Function, Key, Request};
+pub use request::Request;
 
 use crate::cancel::Cancel;
 use crate::columns::{Docs, build};
 use crate::error::{At, EngineError, Result};
-use crate::open::{Column, Split};
+use crate::open::Split;
 use crate::query::Node;
 use crate::search::{self, Matches};
-use crate::split::Encoding;
-use functions::{Groups, State, mask_block};
+use functions::{Groups, State};
 use grouping::Grouping;
+use inputs::{Input, Inputs, Member};
 use keys::KeyColumn;
 use raw::{Block, Raw};
 use stats::Stats;
@@ -49,30 +49,38 @@ pub fn aggregate(
         return Err(EngineError::bad_query(detail));
     }
     if request.counts_rows() {
-        return counted(search::count(split, node)?, schema);
+        return count_rows(split, node, request, schema);
     }
+    let members = inputs::members(split, request)?;
     let weight = if node.is_all() { None } else { Some(search::weight(split, node)?) };
     let mut parts = Vec::new();
     for segment in 0..split.segments.len() {
-        let run = SegmentRun::open(split, segment, request)?;
+        let run = SegmentRun::open(split, segment, request, &members)?;
         parts.push(run.aggregate(weight.as_deref(), schema, cancel).at(&split.path)?);
     }
     merge::merge(request, schema, parts)
 }
 
-/// The number of rows, which the index often knows without going through them.
-fn counted(rows: u64, schema: &SchemaRef) -> Result<RecordBatch> {
-    let rows: ArrayRef = Arc::new(Int64Array::from(vec![rows as i64]));
-    let arrays = schema.fields().iter().map(|field| build::cast(&rows, field.data_type()));
-    Ok(RecordBatch::try_new(schema.clone(), arrays.collect::<Result<_>>()?)?)
-}
-
-/// One column that keys or functions need, read once per block.
-struct Input<'a> {
-    column: Option<&'a Column>,
-    raw: Raw,
-    /// Documents with a value, where a request needs only that of a column that is slow to read.
-    present: Option<BitSet>,
+/// Numbers of rows, which the index often knows without going through them.
+fn count_rows(
+    split: &Arc<Split>,
+    node: &Node,
+    request: &Request,
+    schema: &SchemaRef,
+) -> Result<RecordBatch> {
+    let mut arrays = Vec::new();
+    for (call, field) in request.functions.iter().zip(schema.fields()) {
+        let rows = match &call.only {
+            None => search::count(split, node)?,
+            Some(only) if node.is_all() => search::count(split, only)?,
+            Some(only) => {
+                search::count(split, &Node::And { args: vec![node.clone(), only.clone()] })?
+            }
+        };
+        let rows: ArrayRef = Arc::new(Int64Array::from(vec![rows as i64]));
+        arrays.push(build::cast(&rows, field.data_type())?);
+    }
+    Ok(RecordBatch::try_new(schema.clone(), arrays)?)
 }
 
 struct SegmentRun<'a> {
@@ -85,82 +93,19 @@ struct SegmentRun<'a> {
 }
 
 impl<'a> SegmentRun<'a> {
-    fn open(split: &'a Arc<Split>, segment: usize, request: &'a Request) -> Result<Self> {
-        let mut run = SegmentRun {
-            split,
-            segment,
-            request,
-            inputs: Vec::new(),
-            key_inputs: Vec::new(),
-            function_inputs: Vec::new(),
-        };
-        let mut known: HashMap<(String, Need), usize> = HashMap::new();
-        for key in &request.group_by {
-            let need = if matches!(key, Key::Column { .. }) { Need::Order } else { Need::Values };
-            let at = run.input(key.field(), need, &mut known)?;
-            run.key_inputs.push(at);
-        }
-        for function in &request.functions {
-            let need = match function {
-                Function::Sum { .. } => Need::Values,
-                Function::Count { .. } => Need::Presence,
-                _ => Need::Order,
-            };
-            let at = function.field().map(|f| run.input(f, need, &mut known)).transpose()?;
-            run.function_inputs.push(at);
-        }
-        Ok(run)
-    }
-
-    fn input(
-        &mut self,
-        field: &str,
-        need: Need,
-        known: &mut HashMap<(String, Need), usize>,
-    ) -> Result<usize> {
-        let column = self.split.layout.get(field);
-        // a fast number is read the same way whatever it is needed for, so it is read once
-        let need = match column {
-            Some(c) if c.fast && !c.is_json() => match c.encoding {
-                Encoding::String
-                | Encoding::StringBytes
-                | Encoding::DecimalBytes
-                | Encoding::Ip => {
-                    if need == Need::Presence {
-                        Need::Order
-                    } else {
-                        need
-                    }
-                }
-                _ => Need::Order,
-            },
-            _ => need,
-        };
-        if let Some(&at) = known.get(&(field.to_owned(), need)) {
-            return Ok(at);
-        }
-        let input = if need == Need::Presence && column.is_some() {
-            let present = self.presence(field)?;
-            Input { column, raw: Raw::Absent, present: Some(present) }
-        } else {
-            let raw = Raw::open(self.split, self.segment, column, need == Need::Values)?;
-            Input { column, raw, present: None }
-        };
-        self.inputs.push(input);
-        known.insert((field.to_owned(), need), self.inputs.len() - 1);
-        Ok(self.inputs.len() - 1)
-    }
-
-    fn presence(&self, field: &str) -> Result<BitSet> {
-        let weight = search::weight(self.split, &Node::Exists { field: field.to_owned() })?;
-        let reader = &self.split.segments[self.segment].reader;
-        let mut found = BitSet::with_max_value(reader.max_doc());
-        weight.for_each_no_score(reader, &mut |docs| {
-            docs.iter().for_each(|&doc| {
-                found.insert(doc);
-            });
-        })?;
-        Ok(found)
+    fn open(
+        split: &'a Arc<Split>,
+        segment: usize,
+        request: &'a Request,
+        members: &'a HashMap<String, Member>,
+    ) -> Result<Self> {
+        let mut inputs = Inputs::new(split, segment, members);
+        let keys = request.group_by.iter().map(|key| inputs.of_key(key));
+        let key_inputs = keys.collect::<Result<_>>()?;
+        let calls = request.functions.iter().map(|call| inputs.of_call(call));
+        let function_inputs = calls.collect::<Result<_>>()?;
+        let inputs = inputs.each;
+        Ok(SegmentRun { split, segment, request, inputs, key_inputs, function_inputs })
     }
 
     fn aggregate(
@@ -175,13 +120,13 @@ impl<'a> SegmentRun<'a> {
             keys.push(KeyColumn::new(key, self.inputs[at].column, &self.inputs[at].raw)?);
         }
         let mut states = Vec::new();
-        for (function, at) in self.request.functions.iter().zip(&self.function_inputs) {
+        for (call, at) in self.request.functions.iter().zip(&self.function_inputs) {
             let absent = Raw::Absent;
             let (column, raw) = match at {
                 Some(at) => (self.inputs[*at].column, &self.inputs[*at].raw),
                 None => (None, &absent),
             };
-            states.push(State::new(function, column, raw)?);
+            states.push(State::new(&call.function, column, raw)?);
         }
         let mut states = States { each: states, shared: self.shared_stats() };
         let mut grouping = Grouping::new(&keys, |key| &self.inputs[self.key_inputs[key]].raw);
@@ -235,16 +180,7 @@ impl<'a> SegmentRun<'a> {
     }
 
     fn read(&mut self, docs: &Docs<'_>) -> Result<Vec<Block>> {
-        self.inputs
-            .iter_mut()
-            .map(|input| match &input.present {
-                Some(present) => {
-                    let mask = (0..docs.len()).map(|at| present.contains(docs.get(at)));
-                    Ok(mask_block(mask.collect()))
-                }
-                None => input.raw.read(docs),
-            })
-            .collect()
+        self.inputs.iter_mut().map(|input| input.read(docs)).collect()
     }
 
     fn finish(
@@ -278,14 +214,6 @@ impl<'a> SegmentRun<'a> {
             None => Ok(found),
         }
     }
-}
-
-/// What a column is read for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Need {
-    Presence,
-    Order,
-    Values,
 }
 
 /// The states of all functions.

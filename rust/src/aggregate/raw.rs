@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, AsArray, make_array};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Field, Schema};
 use tantivy::columnar::{BytesColumn, Column as Values, DynamicColumn};
@@ -27,7 +27,13 @@ pub enum Raw {
     F64(Values<f64>),
     Terms(BytesColumn),
     /// Values that have to be read one by one; none are left in a partial result.
-    Arrays(Option<Box<SegmentColumns>>),
+    Arrays(Option<Box<Rows>>),
+}
+
+/// Values of a column, or of a member at a path inside its structs.
+pub struct Rows {
+    columns: SegmentColumns,
+    path: Vec<String>,
 }
 
 /// Values of a block of documents.
@@ -40,6 +46,19 @@ pub enum Block {
 }
 
 impl Block {
+    /// The values of the rows that `keep` has, and nulls for the others.
+    pub fn only(self, keep: &[bool]) -> Result<Block> {
+        let kept = NullBuffer::from(keep.to_vec());
+        let both = |nulls: Option<NullBuffer>| NullBuffer::union(nulls.as_ref(), Some(&kept));
+        Ok(match self {
+            Block::Absent => Block::Absent,
+            Block::Numbers(values, nulls) => Block::Numbers(values, both(nulls)),
+            Block::Floats(values, nulls) => Block::Floats(values, both(nulls)),
+            Block::Terms(ords, nulls) => Block::Terms(ords, both(nulls)),
+            Block::Array(array) => Block::Array(with_nulls(&array, Some(&kept))?),
+        })
+    }
+
     pub fn nulls(&self) -> Option<NullBuffer> {
         match self {
             Block::Absent => None,
@@ -70,7 +89,7 @@ impl Raw {
             && !column.is_converted()
             && !matches!(column.encoding, Encoding::Text | Encoding::Ip);
         if !plain {
-            return Raw::arrays(split, segment, column);
+            return Raw::arrays(split, segment, column, &[]);
         }
         Ok(match open_fast(&split.segments[segment], column)? {
             None => Raw::Absent,
@@ -83,11 +102,11 @@ impl Raw {
             Some(DynamicColumn::Str(terms)) if !values => {
                 let terms: BytesColumn = terms.into();
                 if column.overlong.is_none() && has_cut_terms(&terms)? {
-                    return Raw::arrays(split, segment, column);
+                    return Raw::arrays(split, segment, column, &[]);
                 }
                 Raw::Terms(terms)
             }
-            Some(_) => return Raw::arrays(split, segment, column),
+            Some(_) => return Raw::arrays(split, segment, column, &[]),
         })
     }
 
@@ -96,11 +115,17 @@ impl Raw {
         Raw::Arrays(None)
     }
 
-    fn arrays(split: &Arc<Split>, segment: usize, column: &Column) -> Result<Raw> {
+    /// Whole values of a column, or of a member of it, read row by row.
+    pub fn arrays(
+        split: &Arc<Split>,
+        segment: usize,
+        column: &Column,
+        path: &[String],
+    ) -> Result<Raw> {
         let field = Field::new(&column.name, column.data_type.clone(), true);
         let schema = Arc::new(Schema::new(vec![field]));
         let columns = SegmentColumns::open(split, segment, schema, usize::MAX)?;
-        Ok(Raw::Arrays(Some(Box::new(columns))))
+        Ok(Raw::Arrays(Some(Box::new(Rows { columns, path: path.to_vec() }))))
     }
 
     pub fn read(&mut self, docs: &Docs<'_>) -> Result<Block> {
@@ -120,9 +145,10 @@ impl Raw {
                 Block::Terms(ords, nulls)
             }
             Raw::Arrays(None) => Block::Absent,
-            Raw::Arrays(Some(columns)) => {
-                let array = columns.read(docs)?.pop();
-                Block::Array(array.ok_or_else(|| EngineError::internal("no column"))?)
+            Raw::Arrays(Some(rows)) => {
+                let array = rows.columns.read(docs)?.pop();
+                let array = array.ok_or_else(|| EngineError::internal("no column"))?;
+                Block::Array(member_values(array, &rows.path)?)
             }
         })
     }
@@ -184,6 +210,23 @@ impl Raw {
         }
         builder.finish()
     }
+}
+
+/// The values at a path inside structs; null where a struct on the way is.
+fn member_values(array: ArrayRef, path: &[String]) -> Result<ArrayRef> {
+    let Some((first, rest)) = path.split_first() else { return Ok(array) };
+    let outer = array.as_struct_opt().ok_or_else(|| EngineError::internal("not a struct"))?;
+    let inner = outer.column_by_name(first).ok_or_else(|| EngineError::internal("no member"))?;
+    member_values(with_nulls(inner, outer.nulls())?, rest)
+}
+
+/// An array with more nulls.
+fn with_nulls(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
+    if nulls.is_none() {
+        return Ok(array.clone());
+    }
+    let both = NullBuffer::union(array.nulls(), nulls);
+    Ok(make_array(array.to_data().into_builder().nulls(both).build()?))
 }
 
 /// Whether some value may have been cut by a writer that does not say so.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::calendar::truncate_months;
 use crate::error::{EngineError, Result};
+use crate::query::Node;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -12,7 +13,7 @@ pub struct Request {
     #[serde(default)]
     pub group_by: Vec<Key>,
     #[serde(default)]
-    pub functions: Vec<Function>,
+    pub functions: Vec<Call>,
     /// A sum that does not fit its type is an error instead of wrapping around or being null.
     #[serde(default)]
     pub ansi: bool,
@@ -98,6 +99,15 @@ pub struct NamedRange {
     pub to: Option<Value>,
 }
 
+/// A function over the rows of a group, or only over those that a query finds.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Call {
+    #[serde(flatten)]
+    pub function: Function,
+    #[serde(rename = "where")]
+    pub only: Option<Node>,
+}
+
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Function {
@@ -133,11 +143,16 @@ impl Key {
 }
 
 impl Request {
-    /// Whether only the number of rows is asked for.
+    /// Whether only numbers of rows are asked for.
     pub fn counts_rows(&self) -> bool {
-        self.group_by.is_empty()
-            && !self.functions.is_empty()
-            && self.functions.iter().all(|function| matches!(function, Function::CountStar))
+        let counts = |call: &Call| matches!(call.function, Function::CountStar);
+        self.group_by.is_empty() && !self.functions.is_empty() && self.functions.iter().all(counts)
+    }
+
+    /// The columns and members that keys and functions are about.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        let keys = self.group_by.iter().map(Key::field);
+        keys.chain(self.functions.iter().filter_map(|call| call.function.field()))
     }
 
     pub fn from_value(value: Value) -> Result<Request> {
