@@ -1,0 +1,76 @@
+"""Substrings by trigrams, and the best rows by score, over two million messages."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+from benches import corpus
+from benches.reading import Case, prepare, session
+from benches.report import Result, median_ms, side_by_side_ms, warm
+
+SUBSTRINGS = (
+    Case(
+        "substring of few rows, id and message",
+        "SELECT id, message FROM {t} WHERE message LIKE '%voice 69780%'",
+        0.1,
+    ),
+    Case(
+        "substring, count", "SELECT count(*) FROM {t} WHERE contains(message, 'nnection re')", 0.1
+    ),
+    Case("substring, any case", "SELECT count(*) FROM {t} WHERE message ILIKE '%FRAUD SCO%'", 0.1),
+)
+_BEST = (
+    "SELECT id, _score FROM {t} WHERE message indexquery 'timeout payment' "
+    "ORDER BY _score DESC LIMIT 10"
+)
+_SCORE = "spark.indextables.read.score"
+
+
+def _with_trigrams(spark: Any, rows: int) -> None:
+    """The rows of `parquet_events` with trigrams of messages, as the view `parts`."""
+    place = corpus.folder() / f"searching-{rows}"
+    if not (place / "done").exists():
+        shutil.rmtree(place, ignore_errors=True)
+        writer = spark.table("parquet_events").write.format("indextables")
+        writer.option("indexing.typemap.message", "text+ngram").save(str(place / "table"))
+        (place / "done").touch()
+    spark.read.format("indextables").load(str(place / "table")).createOrReplaceTempView("parts")
+
+
+def _collect(spark: Any, sql: str) -> Callable[[], Any]:
+    return lambda: spark.sql(sql).collect()
+
+
+def _scored(spark: Any, score: str) -> Callable[[], Any]:
+    def run() -> Any:
+        spark.conf.set(_SCORE, score)
+        return spark.sql(_BEST.format(t="events")).collect()
+
+    return run
+
+
+def run(rows: int = corpus.ROWS) -> list[Result]:
+    """Measure every case side by side; answers must agree."""
+    spark = session()
+    prepare(spark, rows)
+    _with_trigrams(spark, rows)
+    results = []
+    for case in SUBSTRINGS:
+        ours = _collect(spark, case.sql.format(t="parts"))
+        theirs = _collect(spark, case.sql.format(t="parquet_events"))
+        if sorted(map(str, ours())) != sorted(map(str, theirs())):
+            raise AssertionError(f"another answer than Parquet: {case.what}")
+        warm(ours)
+        ours_ms, theirs_ms = median_ms(ours), median_ms(theirs, repeat=3)
+        what = f"{case.what} ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
+        results.append(Result(what, ours_ms / theirs_ms, bar=case.bar))
+    table, split = _scored(spark, "table"), _scored(spark, "split")
+    warm(table)
+    warm(split)
+    table_ms, split_ms = side_by_side_ms(table, split)
+    what = f"top 10 by score ({table_ms:.0f} ms, by split {split_ms:.0f} ms)"
+    results.append(Result(what, table_ms / split_ms, bar=1.2))
+    spark.stop()
+    return results
