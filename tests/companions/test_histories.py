@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.companions.index import INDEXED, Index
+from tests.companions.parquet_source import ParquetHistory
 from tests.companions.rows import Row
 from tests.companions.sources import DeltaHistory, IcebergHistory, VectorHistory
 
@@ -15,6 +16,7 @@ HISTORIES = {
     "delta": DeltaHistory,
     "vectors": VectorHistory,
     "iceberg": IcebergHistory,
+    "parquet": ParquetHistory,
 }
 FAST = range(int(os.environ.get("COMPANION_HISTORIES", "8")))
 STEPS, QUESTIONS = 7, 3

@@ -6,6 +6,12 @@ use tantivy::fastfield::AliveBitSet;
 
 use crate::error::{EngineError, Result};
 
+/// Whether a document of a segment lives, by the bits of its living ones.
+#[inline]
+pub fn is_alive(words: &[u64], doc: u32) -> bool {
+    words[(doc >> 6) as usize] >> (doc & 63) & 1 != 0
+}
+
 /// Documents of a split that are deleted, one bit each.
 pub struct Deleted {
     words: Vec<u64>,

@@ -11,7 +11,7 @@ use tantivy::directory::FileSlice;
 use tantivy::schema::Schema;
 use tantivy::{Index, ReloadPolicy, Searcher, SegmentReader};
 
-pub use alive::Deleted;
+pub use alive::{Deleted, is_alive};
 pub use layout::{Column, Layout, is_text, split_path};
 pub use term_counts::TermCounts;
 

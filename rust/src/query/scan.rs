@@ -14,7 +14,7 @@ use super::test::{Leaf, Test};
 use crate::columns::stored_value::{Cursor, Stored};
 use crate::columns::{BlockReader, Docs, SegmentColumns};
 use crate::error::{EngineError, Result};
-use crate::open::{Column, Segment, Split};
+use crate::open::{Column, Segment, Split, is_alive};
 use crate::split::Encoding;
 use crate::texts::{TEXT, bytes_of};
 
@@ -86,14 +86,28 @@ pub fn all_but(split: &Arc<Split>, query: Box<dyn Query>) -> Box<dyn Query> {
 /// Documents among which to look: all, or those another query finds.
 pub fn candidates(split: &Split, at: usize, among: Option<&dyn Query>) -> Result<Option<Vec<u32>>> {
     let Some(query) = among else {
-        return Ok(None);
+        return Ok(living(split, at, None));
     };
     let weight = query.weight(EnableScoring::disabled_from_schema(&split.schema))?;
     let mut docs = Vec::new();
     weight.for_each_no_score(&split.segments[at].reader, &mut |found| {
         docs.extend_from_slice(found);
     })?;
-    Ok(Some(docs))
+    Ok(living(split, at, Some(docs)))
+}
+
+/// Those of some documents, or of all, whose values may be read. Hidden rows of a companion are left out:
+/// their file may be gone.
+fn living(split: &Split, at: usize, docs: Option<Vec<u32>>) -> Option<Vec<u32>> {
+    let segment = &split.segments[at];
+    let (Some(words), Some(_)) = (segment.alive.as_deref(), &split.source) else {
+        return docs;
+    };
+    let alive = |doc: &u32| is_alive(words, *doc);
+    Some(match docs {
+        Some(docs) => docs.into_iter().filter(alive).collect(),
+        None => (0..segment.reader.max_doc()).filter(alive).collect(),
+    })
 }
 
 const CHUNK: usize = 8192;
@@ -155,6 +169,7 @@ pub fn check_docs(
 ) -> Result<()> {
     let schema = Arc::new(Schema::new(vec![Field::new(&column.name, TEXT, true)]));
     let mut columns = SegmentColumns::open(split, at, schema, docs.len())?;
+    let docs = living(split, at, Some(docs.to_vec())).unwrap_or_default();
     for chunk in docs.chunks(CHUNK) {
         let arrays = columns.read(&Docs::of(chunk))?;
         for (&doc, text) in chunk.iter().zip(bytes_of(&arrays[0])?.iter()) {
@@ -181,7 +196,8 @@ fn scan_outside(
         let max_doc = split.segments[at].reader.max_doc();
         let mut found = BitSet::with_max_value(max_doc);
         let mut columns = SegmentColumns::open(split, at, schema.clone(), max_doc as usize)?;
-        for_each_chunk(max_doc, None, |docs| {
+        let living = living(split, at, None);
+        for_each_chunk(max_doc, living.as_deref(), |docs| {
             let arrays = columns.read(docs)?;
             let hits = if is_json {
                 members::of_texts(&arrays[0], &path, &test, &leaf)?

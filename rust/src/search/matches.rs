@@ -6,7 +6,7 @@ use tantivy::COLLECT_BLOCK_BUFFER_LEN;
 use tantivy::query::{Scorer, Weight};
 
 use crate::error::Result;
-use crate::open::Split;
+use crate::open::{Split, is_alive};
 
 /// Goes through the matches of one segment.
 pub struct Matches {
@@ -101,11 +101,6 @@ impl Matches {
             }
         }
     }
-}
-
-#[inline]
-fn is_alive(words: &[u64], doc: u32) -> bool {
-    words[(doc >> 6) as usize] >> (doc & 63) & 1 != 0
 }
 
 /// Living documents from `next` on, word by word.
