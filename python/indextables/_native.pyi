@@ -83,8 +83,8 @@ class Store:
         """Ranges of one object; near ones are fetched together."""
     def put(self, path: str, data: bytes, *, if_absent: bool = False) -> bool:
         """Write an object whole; with `if_absent`, False when there was one already."""
-    def head(self, path: str) -> tuple[str, int, int, str | None] | None:
-        """Path, size, age in milliseconds since 1970 and tag, or None when there is none."""
+    def head(self, path: str) -> tuple[str, int, int, str | None, int | None] | None:
+        """Path, size, age in milliseconds since 1970, tag and last change; None without object."""
     def list(self, folder: str, after: str | None = None) -> Listing:
         """Everything below a folder after a path, in the order of paths."""
     def names(self, folder: str) -> _Names:
@@ -98,10 +98,13 @@ class Store:
 
 @final
 class Listing:
-    """Pages of a listing: path, size, age in milliseconds since 1970 and tag of each object."""
+    """Pages of a listing: path, size, age in milliseconds since 1970, tag and last change.
+
+    Objects of a store have a tag, local files the time of their last change in nanoseconds.
+    """
 
     def __iter__(self) -> Listing: ...
-    def __next__(self) -> list[tuple[str, int, int, str | None]]: ...
+    def __next__(self) -> list[tuple[str, int, int, str | None, int | None]]: ...
 
 @final
 class Cancel:

@@ -99,8 +99,11 @@ class ParquetSource:
 
 
 def stamp(meta: ObjectMeta) -> str:
-    """What tells a file from another one that had its path and its size."""
-    return f"{meta.modified_ms}:{meta.e_tag or ''}"
+    """What tells a file from another one that had its path and its size.
+
+    A local file has no e-tag. Its age alone does not tell: programs set it.
+    """
+    return f"{meta.modified_ms}:{meta.e_tag or meta.changed_ns or ''}"
 
 
 def _is_data(path: str) -> bool:

@@ -29,6 +29,8 @@ class ObjectMeta:
     size: int
     modified_ms: int
     e_tag: str | None = None
+    # of a local file: when it or its attributes last changed; no program can set it
+    changed_ns: int | None = None
 
 
 def check_path(path: str) -> str:

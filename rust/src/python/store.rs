@@ -10,11 +10,11 @@ use crate::error::{EngineError, Result};
 use crate::python::errors::{run, run_waiting, to_python};
 use crate::store::{self, Counters, Listing, Meta, Request, Store, lock};
 
-/// Path, size, age in milliseconds since 1970 and tag of an object.
-type ObjectMeta = (String, u64, i64, Option<String>);
+/// Path, size, age in milliseconds since 1970, tag and, of a local file, its last change in nanoseconds.
+type ObjectMeta = (String, u64, i64, Option<String>, Option<i64>);
 
 fn given(meta: Meta) -> ObjectMeta {
-    (meta.path, meta.size, meta.modified_ms, meta.e_tag)
+    (meta.path, meta.size, meta.modified_ms, meta.e_tag, meta.changed_ns)
 }
 
 /// A place that holds the files of a table.

@@ -66,7 +66,7 @@ impl SourceFile {
             if bytes.len() != id.size {
                 return Err(changed(&id, bytes.len()));
             }
-            let key = Key { name, id: id.clone(), stamp: bytes.stamp() };
+            let key = Key { name, id: id.clone(), changed_ns: bytes.changed_ns() };
             let footer = match kept(&key) {
                 Some(footer) => footer,
                 None => {
@@ -269,7 +269,7 @@ struct Key {
     name: String,
     id: FileId,
     /// Of local files, whose names may be used again.
-    stamp: Option<u128>,
+    changed_ns: Option<i64>,
 }
 
 #[derive(Default)]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path as FilePath, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -157,7 +158,14 @@ fn shown(file: &FilePath) -> String {
 fn meta(path: String, found: &fs::Metadata) -> Meta {
     let modified = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified_ms = modified.map_or(0, |time| time.as_millis() as i64);
-    Meta { path, size: found.len(), modified_ms, e_tag: None }
+    let changed_ns = Some(changed_ns(found));
+    Meta { path, size: found.len(), modified_ms, e_tag: None, changed_ns }
+}
+
+/// When a file or its attributes last changed. Unlike the time of modification, it cannot be set: another
+/// file in the same place has another one, even if it was given the same size and age.
+pub(super) fn changed_ns(found: &fs::Metadata) -> i64 {
+    found.ctime() * 1_000_000_000 + found.ctime_nsec()
 }
 
 /// Writes a temporary file and renames it, so that readers never see part of a file. Of several

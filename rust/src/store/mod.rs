@@ -44,6 +44,8 @@ pub struct Meta {
     pub size: u64,
     pub modified_ms: i64,
     pub e_tag: Option<String>,
+    /// When a local file or its attributes last changed: no program can set this time.
+    pub changed_ns: Option<i64>,
 }
 
 /// The store of a table's files.

@@ -187,5 +187,6 @@ pub(super) fn below(meta: &ObjectMeta, skip: usize) -> Meta {
         size: meta.size,
         modified_ms: meta.last_modified.timestamp_millis(),
         e_tag: meta.e_tag.clone(),
+        changed_ns: None,
     }
 }

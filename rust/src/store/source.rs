@@ -6,6 +6,8 @@ use std::path::Path;
 
 use ownedbytes::{OwnedBytes, StableDeref};
 
+use super::local::changed_ns;
+
 /// Random access to the bytes of one immutable file.
 pub trait RangeSource: Send + Sync + 'static {
     /// Length of the whole file.
@@ -33,8 +35,8 @@ pub trait RangeSource: Send + Sync + 'static {
         false
     }
 
-    /// What distinguishes a local file from another one written at the same path.
-    fn stamp(&self) -> Option<u128> {
+    /// When a local file last changed: distinguishes it from another one written at the same path.
+    fn changed_ns(&self) -> Option<i64> {
         None
     }
 }
@@ -43,16 +45,14 @@ pub trait RangeSource: Send + Sync + 'static {
 pub(super) struct ForeignFile {
     file: std::fs::File,
     len: u64,
-    stamp: Option<u128>,
+    changed_ns: i64,
 }
 
 impl ForeignFile {
     pub(super) fn open(path: &Path) -> io::Result<ForeignFile> {
         let file = std::fs::File::open(path)?;
         let facts = file.metadata()?;
-        let modified = facts.modified().ok();
-        let age = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-        Ok(ForeignFile { file, len: facts.len(), stamp: age.map(|age| age.as_nanos()) })
+        Ok(ForeignFile { file, len: facts.len(), changed_ns: changed_ns(&facts) })
     }
 }
 
@@ -70,8 +70,8 @@ impl RangeSource for ForeignFile {
         Ok(OwnedBytes::new(bytes))
     }
 
-    fn stamp(&self) -> Option<u128> {
-        self.stamp
+    fn changed_ns(&self) -> Option<i64> {
+        Some(self.changed_ns)
     }
 }
 

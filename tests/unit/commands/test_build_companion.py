@@ -136,6 +136,27 @@ def test_a_file_replaced_in_place_is_read_anew(parquet, folder):
     assert parquet.found("even", **INDEXED) == [2, 8]
 
 
+def test_a_file_of_the_same_size_and_age_is_read_anew(parquet, folder):
+    def write(*numbers):
+        # neither size nor footer tells the one from the other
+        pq.write_table(rows(*numbers), path, use_dictionary=False, write_statistics=False)
+
+    path = folder / "src" / "b.parquet"
+    write(4, 5)
+    facts = path.stat()
+    parquet.build(TEXT)
+    assert parquet.found("even") == [2, 4]
+    write(6, 7)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert path.stat().st_size == facts.st_size
+    assert (parquet.found("even"), parquet.open().count(query="even")) == ([2, 6], 2)
+    write(8, 9)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert parquet.found("even") == [2, 8]
+    parquet.build()
+    assert parquet.found("even", **INDEXED) == [2, 8]
+
+
 def test_an_index_in_the_folder_of_its_source(parquet, folder):
     parquet.place = str(folder / "src")
     parquet.build(TEXT)

@@ -58,6 +58,23 @@ def test_a_replaced_file_is_another_version_and_another_stamp(tmp_path):
         folder.snapshot(before)
 
 
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_file_of_the_same_size_and_age_is_another_one(tmp_path, in_place):
+    path = write(tmp_path, "a.parquet", {"id": [1]})
+    folder, facts = source(tmp_path), path.stat()
+    before = folder.snapshot()
+    data = bytearray(path.read_bytes())
+    data[facts.st_size // 2] ^= 1
+    if not in_place:
+        path.unlink()
+    path.write_bytes(data)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    after = folder.snapshot()
+    assert after.version != before.version
+    assert after.files["size"].equals(before.files["size"])
+    assert after.files["stamp"].to_pylist() != before.files["stamp"].to_pylist()
+
+
 def test_the_schema_is_the_first_file_s_as_spark_reads_it(tmp_path):
     schema = pa.schema(
         [
