@@ -734,6 +734,13 @@ CODES: dict[str, Code] = {
         "add the column to INDEXING MODES as `text`, or remove the option",
         "42K09",
     ),
+    "REPAIR_COMPANION": Code(
+        InvalidError,
+        "some splits at `{path}` are of a companion and do not say which source it has",
+        "build the companion again at another location: BUILD INDEXTABLES COMPANION FOR … AT "
+        "LOCATION …",
+        "55000",
+    ),
     "REPAIR_LOG_EXISTS": Code(
         InvalidError,
         "`{path}` still has a transaction log",

@@ -4,12 +4,15 @@
 //! `<base>` or `<base>_limit_<n>`, where tokens longer than `n` bytes (255 if not said) are dropped and
 //! `<base>` is one of `raw` (alias `keyword`), `raw_lowercase` (alias `lowercase`), `default`, `simple`,
 //! `whitespace`, `chinese_compatible`, `<language>_stem`, `ngram(<min>,<max>[,prefix])`,
-//! `source_code_default`, `source_code_with_hex`, `identifiers`. Filters may follow the base ([`filters`]).
+//! `source_code_default`, `source_code_with_hex`, `identifiers`, `strip(<pattern>)`, `whole(<pattern>)`, `hash`.
+//! Filters may follow the base ([`filters`]).
 
 mod analyze;
 mod cjk;
 mod filters;
+mod hash;
 mod identifiers;
+mod pattern;
 mod source_code;
 mod stream;
 mod trigrams;
@@ -29,7 +32,9 @@ pub use trigrams::trigrams;
 use crate::error::{EngineError, Result};
 use cjk::CjkWords;
 use filters::Filters;
+use hash::Hash;
 use identifiers::Identifiers;
+use pattern::Pattern;
 use source_code::SourceCode;
 use stream::{Scanned, Scanner};
 use trigrams::Trigrams;
@@ -40,10 +45,12 @@ pub const DEFAULT_TOKEN_LENGTH: usize = 255;
 pub const MAX_TOKEN_LENGTH: usize = 65_530;
 /// The tokenizer of the field that finds parts of values.
 pub const TRIGRAMS: &str = "trigrams";
+/// The tokenizer of columns that are found by whole values, of which only a hash is kept.
+pub const HASH: &str = "hash";
 const LIMIT: &str = "_limit_";
 const ALLOWED: &str = "raw, keyword, raw_lowercase, lowercase, default, simple, whitespace, \
     chinese_compatible, <language>_stem (as en_stem), ngram(min,max), ngram(min,max,prefix), \
-    source_code_default, source_code_with_hex, identifiers";
+    source_code_default, source_code_with_hex, identifiers, strip(pattern), whole(pattern), hash";
 
 /// The name kept in a schema for a tokenizer with this limit of token bytes.
 pub fn full_name(base: &str, token_length: usize) -> String {
@@ -141,9 +148,11 @@ fn divide(base: &str, limit: usize) -> Option<TextAnalyzerBuilder> {
         "chinese_compatible" => lower(scan(CjkWords::default()), short),
         "source_code_default" => code(SourceCode::new(false), short),
         "source_code_with_hex" => code(SourceCode::new(true), short),
+        HASH => scan(Hash::default()).dynamic(),
         TRIGRAMS => scan(Trigrams::default()).dynamic(),
         "identifiers" => lower(scan(Identifiers::default()), short),
-        _ => lower(TextAnalyzer::builder(ngram(base)?), short),
+        _ if base.starts_with("ngram(") => lower(TextAnalyzer::builder(ngram(base)?), short),
+        _ => lower(scan(Pattern::parse(base)?), short),
     })
 }
 

@@ -63,6 +63,9 @@ def test_answers_do_not_depend_on_columnar_copies(
     tmp_path: Path, mode: str, clause: str, fast: set[str]
 ):
     index = built(tmp_path, f"INDEXING MODES ('key':'{mode}') {clause}")
+    if mode == "exact_only":
+        # the index has a hash of each value, and no copy of it
+        fast = fast - {"key"}
     assert fast_columns(index) == fast
     check(index)
     index.build()

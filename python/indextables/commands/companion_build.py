@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from indextables.commands.companion_sync import (
@@ -24,6 +24,8 @@ from indextables.plan.companion import (
     fits,
     follow_names,
     plan_companion_fields,
+    same_index,
+    says_alike,
 )
 from indextables.plan.fields import remember_fields
 from indextables.plan.sync import FileGroup, plan_groups
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from indextables.sources.table import SourceSnapshot, SourceTable
 
 _TRIES = 5
-# members that follow from the source, not from clauses
-_FOUND = ("source_id", "source_version", "columns", "parquet_storage_root")
 _CLAUSES = {
     "source_table_path": "the source",
     "source_format": "FOR",
@@ -114,7 +114,7 @@ def _run(request: BuildRequest, context: Context, log: Log) -> Steps[Row]:
         return _dry_run(request, wanted, source, groups)
     snapshot = found or _created(log, wanted, source, planned, request)
     opened = OpenTable(log, snapshot, context.settings(snapshot.metadata.configuration))
-    same = known is None or (fits(known, snapshot.metadata, source) and _same_index(known, wanted))
+    same = known is None or (fits(known, snapshot.metadata, source) and same_index(known, wanted))
     todo = SyncRequest(
         wanted,
         source,
@@ -162,7 +162,7 @@ def _defined(request: BuildRequest, known: Companion | None, path: str) -> Compa
     changes: dict[str, Any] = {}
     for name, clause in _CLAUSES.items():
         said, held = getattr(given, name), getattr(known, name)
-        if not said or _alike(said, held):
+        if not said or says_alike(said, held):
             continue
         if not request.invalidate_all:
             raise error(
@@ -176,13 +176,6 @@ def _defined(request: BuildRequest, known: Companion | None, path: str) -> Compa
             elif f"{other}_columns" in changes:
                 changes[f"{one}_columns"] = ()
     return replace(known, **changes)
-
-
-def _alike(said: Any, held: Any) -> bool:
-    """Whether a clause says what is remembered; columns in any case and order."""
-    if isinstance(said, tuple):
-        return sorted(str(x).lower() for x in said) == sorted(str(x).lower() for x in held)
-    return bool(said == held)
 
 
 def _source(wanted: Companion, settings: Any) -> SourceTable:
@@ -232,13 +225,6 @@ def _created(
             raise
         return found
     return made.snapshot
-
-
-def _same_index(known: Companion, wanted: Companion) -> bool:
-    """Whether splits of the one serve the other: the same columns in the same way."""
-    changing = ("where_clause", *_FOUND)
-    names = [each.name for each in fields(Companion) if each.name not in changing]
-    return all(_alike(getattr(known, name), getattr(wanted, name)) for name in names)
 
 
 def _dry_run(

@@ -21,6 +21,7 @@ from indextables.config.registry import OPTIONS
 from indextables.errors import from_description
 from indextables.log.members import BY_NAME
 from indextables.model.types import render_schema
+from indextables.plan.companion import source_table
 from indextables.plan.sync import SyncPlan, plan_sync
 from indextables.runtime.steps import Steps, run_tasks
 
@@ -133,6 +134,7 @@ def _payload(table: OpenTable, request: SyncRequest, group: FileGroup) -> dict[s
             {"path": f.path, "size": f.size, "stamp": f.stamp, "rows": f.rows} for f in group.files
         ],
         "partition_values": dict(group.partition_values),
+        "table": source_table(request.companion, request.source),
     }
 
 

@@ -29,7 +29,7 @@ def run_companion_task(payload: Mapping[str, Any]) -> dict[str, Any]:
     rows = SourceSpec.from_json(payload["source"])
     files = [SourceFile(**file) for file in payload["files"]]
     try:
-        fed = feed_files(spec, rows, files, payload["partition_values"])
+        fed = feed_files(spec, rows, files, payload["partition_values"], payload["table"])
     except IndexTablesError as failure:
         return {"error": describe(failure)}
     adds = _with_runs(fed, files)

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from indextables.engine.source import Run
 from indextables.engine.split import Split
 from indextables.engine.writer import ColumnStats
 from indextables.errors import CorruptError, StorageError, error
-from indextables.log.actions import AddFile
+from indextables.log.actions import AddFile, CompanionRun
 from indextables.log.partitions import parse_folder, unescape
-from indextables.log.protocol import LEAN_SPLITS
-from indextables.model.types import Atomic, DataType, Field, Struct, parse_type
+from indextables.log.protocol import COMPANION, LEAN_SPLITS
+from indextables.model.types import Atomic, DataType, Field, Struct, parse_schema, parse_type
+from indextables.plan.companion import (
+    Companion,
+    TableShape,
+    plan_companion_fields,
+    same_index,
+)
+from indextables.plan.fields import remember_fields
 from indextables.runtime.handles import native_store
 from indextables.save.statistics import render_extremes
 
@@ -73,9 +81,10 @@ class RebuildPlan:
 
     schema: Struct
     partition_columns: tuple[str, ...]
-    fields: tuple[Mapping[str, Any], ...]
+    configuration: Mapping[str, str]
     adds: tuple[AddFile, ...]
     features: frozenset[str]
+    companion: bool = False
 
 
 def find_splits(store: Store) -> list[ObjectMeta]:
@@ -95,6 +104,8 @@ def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings)
             _log.warning("skipping `%s`: %s", meta.path, problem)
     if not read:
         raise error("REPAIR_NO_SPLITS", path=store.url)
+    if any(split.said["layout"] == "companion" for split in read):
+        return _plan_companion(store.url, read, settings)
     names = _partition_names(split.meta.path for split in read)
     # some writers also store partition columns in splits
     inside = _merged((split.schema for split in read), names)
@@ -106,9 +117,72 @@ def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings)
     return RebuildPlan(
         schema,
         names,
-        tuple(fields[field.name] for field in inside.fields),
+        remember_fields([fields[field.name] for field in inside.fields]),
         tuple(_add(split, schema, settings) for split in read),
         frozenset({LEAN_SPLITS} if lean else ()),
+    )
+
+
+def _plan_companion(path: str, splits: Sequence[DescribedSplit], settings: Settings) -> RebuildPlan:
+    """The log of a companion; it is that of no version of the source until the next BUILD.
+
+    The newest split knows the source and its schema. Splits that were built in another way are left
+    out, so that their files are indexed again. Splits of files that the source no longer has do no
+    harm: what is read is decided by the source.
+    """
+    known = [(split, _BuiltAs.of(split)) for split in splits]
+    ours = [(split, built) for split, built in known if built is not None]
+    if len(ours) < len(splits):
+        raise error("REPAIR_COMPANION", path=path)
+    _, newest = max(ours, key=lambda each: each[0].meta.modified_ms)
+    schema, names = newest.shape.schema, newest.shape.partition_columns
+    fields = plan_companion_fields(newest.companion, schema, names, settings, bounded=False)
+    alike = [split for split, built in ours if built.serves(newest)]
+    return RebuildPlan(
+        schema,
+        names,
+        {**newest.companion.to_configuration(), **remember_fields(fields)},
+        tuple(_companion_add(split, schema, settings) for split in alike),
+        frozenset({COMPANION}),
+        companion=True,
+    )
+
+
+@dataclass(frozen=True)
+class _BuiltAs:
+    """What a split of a companion says of the table it was built for."""
+
+    companion: Companion
+    shape: TableShape
+
+    @classmethod
+    def of(cls, split: DescribedSplit) -> _BuiltAs | None:
+        table = (split.said["source"] or {}).get("table")
+        if table is None:
+            return None
+        companion = Companion.of(table["configuration"])
+        names = tuple(table["partition_columns"])
+        return cls(companion, TableShape(parse_schema(table["schema"]), companion.columns, names))
+
+    def serves(self, newest: _BuiltAs) -> bool:
+        """Whether the split answers as one that was built for the newest table does."""
+        one, other = self.companion, newest.companion
+        same_table = one.source_id == other.source_id
+        return same_table and same_index(one, other) and self.shape.fits(newest.shape)
+
+
+def _companion_add(split: DescribedSplit, schema: Struct, settings: Settings) -> AddFile:
+    runs = [Run.from_json(value) for value in split.said["source"]["runs"]]
+    paths = list(dict.fromkeys(run.path for run in runs))
+    return replace(
+        _add(split, schema, settings),
+        companion_source_files=tuple(paths),
+        companion_runs=tuple(
+            CompanionRun(
+                paths.index(run.path), run.row, run.rows, run.file_rows or 0, run.size, run.stamp
+            )
+            for run in runs
+        ),
     )
 
 

@@ -11,7 +11,6 @@ from indextables.errors import IndexTablesError, StorageError, error
 from indextables.log import codec, entries, names
 from indextables.log.protocol import check_writable
 from indextables.log.transaction import Operation, Transaction
-from indextables.plan.fields import remember_fields
 
 if TYPE_CHECKING:
     from indextables.log import Snapshot
@@ -32,7 +31,7 @@ class Repair(Command):
     With AT LOCATION, both paths are `_transaction_log` folders; live splits that still exist are
     written to a new log there. Without it, a table whose log is lost gets a new log from its
     splits. It contains every readable split, including splits that were removed but not yet
-    purged.
+    purged. A companion follows its source again; the next BUILD completes it.
     """
 
     source: str
@@ -137,15 +136,14 @@ def _rebuild(path: str, context: Context) -> _Counts:
     plan = plan_rebuild(log.store, splits, context.settings({}))
     # it would point readers and writers of the new log to versions of the lost one
     log.store.delete([names.POINTER])
-    created = log.create(
-        plan.schema, plan.partition_columns, remember_fields(plan.fields), plan.features
-    )
+    created = log.create(plan.schema, plan.partition_columns, plan.configuration, plan.features)
     done = log.commit(
         Transaction(
             Operation.REPAIR,
             created.version,
             plan.adds,
             metrics={"splits": len(plan.adds), "unreadable": len(splits) - len(plan.adds)},
+            on_companion=plan.companion,
         )
     )
     return _Counts(done.version, len(splits), len(plan.adds))

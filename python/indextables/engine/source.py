@@ -37,7 +37,8 @@ class SourceFile:
 class Run:
     """Consecutive rows of a file that are consecutive documents of a split.
 
-    `footer` is the checksum of the file's footer when it was indexed.
+    `footer` is the checksum of the file's footer when it was indexed, `file_rows` are the rows of
+    the whole file.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Run:
     size: int
     stamp: str | None = None
     footer: int | None = None
+    file_rows: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The run as the engine and the sidecar of a split have it."""

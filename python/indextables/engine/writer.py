@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import TYPE_CHECKING, Any, Self
 
+import pyarrow as pa
+
 from indextables import _native
 from indextables.engine.source import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -99,3 +99,9 @@ class SplitWriter:
     def abort(self) -> None:
         """Drop all rows and remove the temporary files."""
         self._native.abort()
+
+
+def check_tokenizer(name: str) -> None:
+    """Raise an error unless the engine knows a tokenizer of this name."""
+    field = {"name": "text", "role": "text", "tokenizer": name}
+    SplitWriter(pa.schema([pa.field("text", pa.string())]), [field], {})

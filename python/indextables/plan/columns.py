@@ -23,8 +23,15 @@ if TYPE_CHECKING:
 MAPPING_PREFIX = "docMappingSchema."
 # the default limit of a tokenizer
 _TOKEN_LENGTH = 255
+# tokenizers that make one token of a value: the value itself, or its hash
+_RAW, HASH = "raw", "hash"
 # kinds that other writers store as strings, in string order
 AS_TEXT_KINDS = frozenset(kind.name for kind in KINDS.values() if kind.text_elsewhere)
+
+
+def is_tokenized(role: str, tokenizer: str) -> bool:
+    """Whether an index with this role and tokenizer holds words rather than whole values."""
+    return role == "text" and tokenizer not in (_RAW, HASH)
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,12 @@ class ColumnInfo:
     @property
     def tokenized(self) -> bool:
         """Whether the index holds words of the value rather than the value."""
-        return self.role == "text" and self.tokenizer != "raw"
+        return is_tokenized(self.role, self.tokenizer)
+
+    @property
+    def hashed(self) -> bool:
+        """Whether the index holds a hash of the value; the value itself decides."""
+        return self.role == "text" and self.tokenizer == HASH
 
     @property
     def columnar(self) -> bool:

@@ -10,28 +10,19 @@ from typing import Any
 from indextables.config import companion as keys
 from indextables.config.settings import Settings
 from indextables.engine.source import Address
-from indextables.errors import error
 from indextables.expr.values import kind_of
 from indextables.log.actions import Action, Metadata
 from indextables.log.protocol import COMPANION_ENABLED, check_maintainable, is_companion
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Transaction
-from indextables.model.types import Field, Struct
+from indextables.model.types import Field, Struct, render_schema
 from indextables.plan.fields import plan_fields
+from indextables.plan.indexing_modes import IndexingMode, check_mode, clause_problem
 from indextables.sources.table import SourceSnapshot
 
 PREFIX = "indextables.companion."
 SOURCE_VERSION = PREFIX + "sourceVersion"
 HYBRID, DISABLED, PARQUET_ONLY = "HYBRID", "DISABLED", "PARQUET_ONLY"
-# indexing modes by the role that a column has in the index
-_ROLES = {
-    "string": "string",
-    "exact_only": "string",
-    "text": "text",
-    "ip": "ip",
-    "ipaddress": "ip",
-    "json": "json",
-}
 _ALWAYS_FAST = frozenset(
     {"byte", "short", "integer", "long", "float", "double", "boolean", "date", "timestamp"}
     | {"timestamp_ntz", "decimal", "day_time", "year_month"}
@@ -124,6 +115,15 @@ def with_metadata(metadata: Metadata, companion: Companion, more: Mapping[str, s
     return replace(metadata, configuration={**kept, **companion.to_configuration(), **more})
 
 
+def source_table(companion: Companion, source: SourceSnapshot) -> dict[str, Any]:
+    """What every split says of the companion, so that a lost log can be written again."""
+    return {
+        "configuration": replace(companion, source_version=None).to_configuration(),
+        "schema": render_schema(source.schema),
+        "partition_columns": list(source.partition_columns),
+    }
+
+
 def on_companion(change: Transaction) -> Transaction:
     """A change that removes splits, also of a companion.
 
@@ -154,16 +154,19 @@ def check_columns(companion: Companion, source: SourceSnapshot) -> Companion:
     inside = [f.name for f in schema.fields if f.name not in partitions]
     indexed = [name for name in include or inside if name not in exclude]
     if not indexed:
-        raise _problem("no column is left to index", inside)
+        raise clause_problem("no column is left to index", inside)
     modes = dict(companion.indexing_modes)
     names = _within("INDEXING MODES", tuple(modes), schema, indexed)
     for name, mode in zip(names, modes.values(), strict=True):
-        _check_mode(schema.get(name), mode)
+        check_mode(_column(schema, name), mode)
     return replace(
         companion,
         include_columns=include,
         exclude_columns=exclude,
-        indexing_modes=tuple(zip(names, (m.lower() for m in modes.values()), strict=True)),
+        indexing_modes=tuple(
+            (name, str(IndexingMode.parse(mode)))
+            for name, mode in zip(names, modes.values(), strict=True)
+        ),
         hashed_fastfields_include=_within(
             "HASHED FASTFIELDS", companion.hashed_fastfields_include, schema, indexed
         ),
@@ -187,7 +190,7 @@ def _within(
     found = _find(clause, names, schema)
     for name in found:
         if name not in indexed:
-            raise _problem(f"{clause} names `{name}`, which is not indexed", indexed)
+            raise clause_problem(f"{clause} names `{name}`, which is not indexed", indexed)
     return found
 
 
@@ -197,25 +200,11 @@ def _find(clause: str, names: Iterable[str], schema: Struct) -> tuple[str, ...]:
     for name in names:
         known = by_name.get(name.lower())
         if known is None:
-            raise _problem(f"{clause} names `{name}`, which does not exist", schema.names)
+            raise clause_problem(f"{clause} names `{name}`, which does not exist", schema.names)
         if known in found:
-            raise _problem(f"{clause} names `{name}` twice", schema.names)
+            raise clause_problem(f"{clause} names `{name}` twice", schema.names)
         found.append(known)
     return tuple(found)
-
-
-def _check_mode(field: Field | None, mode: str) -> None:
-    assert field is not None
-    name, kind = field.name, kind_of(field.type)
-    if mode.lower() not in _ROLES:
-        supported = ", ".join(_ROLES)
-        raise _problem(f"mode `{mode}` of `{name}` is not supported", [f"modes: {supported}"])
-    if kind != "string" and not (mode.lower() == "json" and kind in ("struct", "array", "map")):
-        raise _problem(f"mode `{mode}` of `{name}` needs a string column, it is {kind}", [name])
-
-
-def _problem(problem: str, available: Sequence[str]) -> Exception:
-    return error("COMPANION_CLAUSE", problem=problem, available=", ".join(available))
 
 
 def follow_names(companion: Companion, source: SourceSnapshot) -> Companion:
@@ -270,7 +259,7 @@ def plan_companion_fields(
         for field in planned
         if _is_indexed(companion, field["name"])
         and _kind(schema, field["name"]) == "string"
-        and _ROLES.get(modes.get(field["name"], "string")) == "string"
+        and IndexingMode.parse(modes.get(field["name"], "string")).role == "string"
     ]
     chosen = companion.hashed_fastfields_include or companion.hashed_fastfields_exclude
     if bounded and companion.fast_field_mode == HYBRID and not chosen and len(strings) > most:
@@ -278,7 +267,7 @@ def plan_companion_fields(
             f"{len(strings)} string columns would get a columnar copy, more than "
             f"{keys.MAX_HASHED_FASTFIELDS.full_key} ({most}); say which with HASHED FASTFIELDS"
         )
-        raise _problem(problem, strings)
+        raise clause_problem(problem, strings)
     kept = {name.lower() for name in settings.get(keys.STORED_COLUMNS)}
     return [_field(companion, schema, field, modes, kept) for field in planned]
 
@@ -298,11 +287,11 @@ def _field(
     if not _is_indexed(companion, name):
         return field | {"indexed": False, "fast": False, "stats": False}
     if kind == "string" and name in modes:
-        role = _ROLES[modes[name]]
-        field["role"] = role
-        if role == "text":
-            field |= {"tokenizer": "default", "record": "position"}
-        if role in ("json", "ip"):
+        mode = IndexingMode.parse(modes[name])
+        field["role"] = mode.role
+        if mode.role == "text":
+            field |= {"tokenizer": mode.tokenizer, "record": mode.record}
+        if mode.role in ("json", "ip"):
             field["stats"] = False
     return field | {"fast": _is_fast(companion, name, kind, field["role"])}
 
@@ -324,9 +313,13 @@ def _is_indexed(companion: Companion, name: str) -> bool:
 
 
 def _kind(schema: Struct, name: str) -> str:
+    return kind_of(_column(schema, name).type)
+
+
+def _column(schema: Struct, name: str) -> Field:
     field = schema.get(name)
     assert field is not None
-    return kind_of(field.type)
+    return field
 
 
 def fits(companion: Companion, metadata: Metadata, source: SourceSnapshot) -> bool:
@@ -335,20 +328,56 @@ def fits(companion: Companion, metadata: Metadata, source: SourceSnapshot) -> bo
     Columns may come, go and get other names; a column of another type, or other partition columns,
     make every split useless until it is built again.
     """
-    if metadata.partition_columns != source.partition_columns:
-        return False
-    before = _types(metadata.schema, companion.columns, metadata.partition_columns)
-    now = _types(source.schema, source.columns, source.partition_columns)
-    return all(before[key] == kind for key, kind in now.items() if key in before)
+    before = TableShape(metadata.schema, companion.columns, metadata.partition_columns)
+    return before.fits(TableShape(source.schema, source.columns, source.partition_columns))
 
 
-def _types(
-    schema: Struct, columns: Sequence[Address], partitions: Sequence[str]
-) -> dict[tuple[Any, ...], Any]:
-    """The types of columns by what tells a column from another: its id, or its name in files."""
-    found: dict[tuple[Any, ...], Any] = {}
-    known = {address.name: address for address in columns}
-    for field in schema.fields:
-        key = _identity(known.get(field.name, Address(field.name)))
-        found[("partition", field.name) if field.name in partitions else key] = field.type
-    return found
+@dataclass(frozen=True)
+class TableShape:
+    """The columns of a source at some version, and where their values are in its files."""
+
+    schema: Struct
+    columns: tuple[Address, ...]
+    partition_columns: tuple[str, ...]
+
+    def fits(self, other: TableShape) -> bool:
+        """Whether splits of this shape can answer for the other one."""
+        if self.partition_columns != other.partition_columns:
+            return False
+        before, now = self._types(), other._types()
+        return all(before[key] == kind for key, kind in now.items() if key in before)
+
+    def _types(self) -> dict[tuple[Any, ...], Any]:
+        """The types of columns by what tells them apart: an id, or a name in files."""
+        known = {address.name: address for address in self.columns}
+        return {
+            ("partition", field.name)
+            if field.name in self.partition_columns
+            else _identity(known.get(field.name, Address(field.name))): field.type
+            for field in self.schema.fields
+        }
+
+
+# members of a companion that splits do not depend on
+_NOT_IN_SPLITS = ("where_clause", "source_id", "source_version", "columns", "parquet_storage_root")
+
+
+def same_index(one: Companion, other: Companion) -> bool:
+    """Whether splits of the one serve the other: the same columns in the same way."""
+    names = [each.name for each in fields(Companion) if each.name not in _NOT_IN_SPLITS]
+    return all(says_alike(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def says_alike(said: Any, known: Any) -> bool:
+    """Whether a clause says what is remembered; columns in any case and order."""
+    if isinstance(said, tuple):
+        return sorted(map(_spelling, said)) == sorted(map(_spelling, known))
+    return bool(said == known)
+
+
+def _spelling(given: str | tuple[str, str]) -> tuple[str, ...]:
+    """A column, or a column and its mode, as they are compared: patterns in their own case."""
+    if isinstance(given, str):
+        return (given.lower(),)
+    column, mode = given
+    return column.lower(), str(IndexingMode.parse(mode))

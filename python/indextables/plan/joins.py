@@ -63,4 +63,4 @@ def _answers(columns: Columns, path: Path) -> bool:
         return False
     if kind_of(found.type) == "string" and not is_plain_string(found.type):
         return False
-    return info.partition or (info.indexed and not info.tokenized)
+    return info.partition or (info.indexed and not (info.tokenized or info.hashed))

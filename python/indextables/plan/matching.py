@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from indextables.errors import error
 from indextables.expr.values import kind_of
+from indextables.plan.columns import is_tokenized
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ def analyzer_of(columns: Columns, name: str) -> str:
 def check_field(name: str, described: Sequence[Described], mode: str) -> None:
     """Raise an error if a column cannot be searched in this mode."""
     found = next(d for d in described if d["name"] == name)
-    tokenized = found.get("role") == "text" and found.get("tokenizer") != "raw"
+    tokenized = is_tokenized(found.get("role", ""), found.get("tokenizer", ""))
     if mode == "text" and not tokenized:
         raise error("SEARCH_TEXT_ONLY", field=name)
     if mode == "exact" and tokenized:

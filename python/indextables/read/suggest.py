@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from indextables.engine.split import Split
+    from indextables.plan.columns import ColumnInfo
     from indextables.read.table import OpenTable
 
 # so many words of each split are counted together
@@ -58,9 +59,14 @@ def text_columns(table: OpenTable) -> list[str]:
 def require_words(table: OpenTable, column: str) -> None:
     """Raise an error if a column has no dictionary of words."""
     info = table.columns.get(column)
-    if info is None or info.partition or not info.indexed or info.role not in ("text", "string"):
-        names = [i.name for i in table.columns.infos if i.role in ("text", "string")]
+    if info is None or not _has_words(info):
+        names = [i.name for i in table.columns.infos if _has_words(i)]
         raise error("COLUMN_UNKNOWN", columns=column, available=", ".join(names))
+
+
+def _has_words(info: ColumnInfo) -> bool:
+    searched = info.indexed and not info.partition and info.role in ("text", "string")
+    return searched and not info.hashed
 
 
 def _commonest(words: Counter[str], limit: int) -> list[tuple[str, int]]:

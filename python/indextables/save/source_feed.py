@@ -59,13 +59,16 @@ def feed_files(
     source: SourceSpec,
     files: Sequence[SourceFile],
     partition_values: Mapping[str, str],
+    table: Mapping[str, Any] | None = None,
 ) -> list[FedSplit]:
     """Index all rows of files of one partition, in their order.
+
+    `table` is what each split keeps of the companion's log, so that REPAIR can write it again.
 
     A split that is full, or whose encodings the next rows do not fit, is followed by another one,
     so that the rows of a file may lie in several.
     """
-    with FeedSink(spec, source=source) as sink:
+    with FeedSink(spec, source=source, table=table) as sink:
         for file in files:
             sink.add_file(file, dict(partition_values))
     return [_fed(split, sink.runs_of[split.path]) for split in sink.written]
@@ -80,6 +83,7 @@ class FeedSink(SplitSink):
     """The companion split being written, with the rows that are in it so far."""
 
     source: SourceSpec = None  # type: ignore[assignment]
+    table: Mapping[str, Any] | None = None
     runs_of: dict[str, tuple[Run, ...]] = field(default_factory=dict)
     _runs: list[Run] = field(default_factory=list)
     _at: Run | None = None
@@ -88,7 +92,7 @@ class FeedSink(SplitSink):
         """Index all rows of a file."""
         native = open_source(self.source)
         facts = expected_facts(native, file)
-        self._at = Run(file.path, 0, 0, file.size, file.stamp, facts.footer)
+        self._at = Run(file.path, 0, 0, file.size, file.stamp, facts.footer, facts.rows)
         if not facts.rows and self._writer is not None:
             self._runs.append(self._at)  # indexed, so that it is not read again
         rows = self.spec.settings.get(keys.BATCH_ROWS)
@@ -114,5 +118,5 @@ class FeedSink(SplitSink):
 
     def _begin(self) -> SplitWriter:
         spec = self.spec
-        options = {**spec.engine_options, "layout": "companion"}
+        options = {**spec.engine_options, "layout": "companion", "source_table": self.table}
         return SplitWriter(spec.split_schema, self.source.fields(spec.fields), options)

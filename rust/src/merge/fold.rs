@@ -73,8 +73,14 @@ pub fn fold(open: &[OpenInput], merged: &Index) -> Result<(Option<Sidecar>, Null
     let layout = [Layout::Companion, Layout::Lean].into_iter().find(|layout| any(*layout));
     let layout = layout.unwrap_or_default();
     let mut sidecar = Sidecar::new(layout, u64::from(segment.max_doc()), columns);
-    sidecar.source = runs(open)?.map(|runs| SourceFiles { runs });
+    sidecar.source = runs(open)?.map(|runs| SourceFiles { runs, table: source_table(open) });
     Ok((Some(sidecar), nulls))
+}
+
+/// What the inputs know of the source: the last one that says anything counts.
+pub fn source_table(open: &[OpenInput]) -> Option<Value> {
+    let known = |input: &OpenInput| input.sidecar.as_ref()?.source.as_ref()?.table.clone();
+    open.iter().rev().find_map(known)
 }
 
 /// The rows of the source that stay, when companions are merged.

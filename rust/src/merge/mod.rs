@@ -58,7 +58,9 @@ pub fn merge(
     let split = match (unlike(&open), target) {
         (differs, Some(target)) if differs.is_some() || target.rewrite => {
             let runs = fold::runs(&open)?;
-            rewrite::rewrite(open, target, source, options, cancel)?.finish(store, output, runs)?
+            let options =
+                WriteOptions { source_table: fold::source_table(&open), ..options.clone() };
+            rewrite::rewrite(open, target, source, &options, cancel)?.finish(store, output, runs)?
         }
         (Some((left, right)), _) => {
             let detail = format!("`{left}` and `{right}` are indexed differently");

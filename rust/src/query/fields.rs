@@ -25,6 +25,8 @@ pub enum FieldKind {
     Text {
         positions: bool,
     },
+    /// A whole value, of which the index has a hash.
+    Hashed,
     Exact,
     Bool,
     Whole,
@@ -92,7 +94,9 @@ impl Fields {
     pub fn of_layout(layout: &Layout) -> Fields {
         let kinds = layout.iter().map(|column| {
             let kind = match column.encoding {
-                Encoding::Text => FieldKind::Text { positions: column.positions() },
+                Encoding::Text => {
+                    text_kind(column.tokenizer.as_deref().unwrap_or_default(), column.positions())
+                }
                 Encoding::Ip => FieldKind::Ip,
                 Encoding::Json | Encoding::Struct | Encoding::List | Encoding::Map => {
                     FieldKind::Json
@@ -186,12 +190,15 @@ fn kind_of(data_type: &DataType) -> FieldKind {
     }
 }
 
+fn text_kind(tokenizer: &str, positions: bool) -> FieldKind {
+    if tokenizer == tokenizer::HASH { FieldKind::Hashed } else { FieldKind::Text { positions } }
+}
+
 fn kind_by_name(field: &Described) -> FieldKind {
     match field.role.as_str() {
         "text" => {
-            return FieldKind::Text {
-                positions: field.record.is_empty() || field.record == "position",
-            };
+            let positions = field.record.is_empty() || field.record == "position";
+            return text_kind(&field.tokenizer, positions);
         }
         "json" => return FieldKind::Json,
         "ip" => return FieldKind::Ip,
@@ -348,6 +355,7 @@ fn ask(field: &str, kind: FieldKind, asked: &Asked) -> Result<Node, Misfit> {
     }
     match kind {
         FieldKind::Text { positions } => ask_text(field, positions, asked),
+        FieldKind::Hashed => ask_hashed(field, asked),
         FieldKind::Exact => ask_exact(field, asked),
         FieldKind::Json => ask_json(field, asked),
         FieldKind::Opaque => Err(Misfit(format!("field `{field}` cannot be searched"))),
@@ -388,6 +396,16 @@ fn ask_text(field: &str, positions: bool, asked: &Asked) -> Result<Node, Misfit>
         }
         Asked::Exists => Node::Exists { field: name() },
     })
+}
+
+/// Only whole values can be asked for.
+fn ask_hashed(field: &str, asked: &Asked) -> Result<Node, Misfit> {
+    match asked {
+        Asked::Word(_) | Asked::Words(_) | Asked::Set(_) | Asked::Phrase { prefix: false, .. } => {
+            ask_exact(field, asked)
+        }
+        _ => Err(Misfit(format!("field `{field}` is exact_only: it is found by whole values"))),
+    }
 }
 
 fn ask_exact(field: &str, asked: &Asked) -> Result<Node, Misfit> {

@@ -19,6 +19,9 @@ pub struct Run {
     pub rows: u64,
     /// Bytes of the file.
     pub size: u64,
+    /// Rows of the whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_rows: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<String>,
     /// CRC-32 of the file's footer when it was indexed: another file in its place has another one.

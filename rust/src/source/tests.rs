@@ -34,7 +34,7 @@ fn write(folder: &std::path::Path, name: &str, rows: i32, page_index: bool) -> R
     writer.close().map_err(failed)?;
     let size = std::fs::metadata(&path)?.len();
     let path = name.to_owned();
-    Ok(Run { path, row: 0, rows: rows as u64, size, stamp: None, footer: None })
+    Ok(Run { path, row: 0, rows: rows as u64, size, file_rows: None, stamp: None, footer: None })
 }
 
 fn wanted() -> Arc<Schema> {

@@ -129,6 +129,9 @@ impl SidecarColumn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceFiles {
     pub runs: Vec<Run>,
+    /// What the table's log says of the source, so that a lost log can be written again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<Value>,
 }
 
 impl Sidecar {

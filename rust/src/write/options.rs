@@ -102,6 +102,8 @@ pub struct WriteOptions {
     pub stats_length: usize,
     /// Encodings that hold whatever comes: no batch is refused.
     pub any_value: bool,
+    /// Of a companion: what its log says of the source, kept in the sidecar.
+    pub source_table: Option<Value>,
 }
 
 impl Default for WriteOptions {
@@ -114,6 +116,7 @@ impl Default for WriteOptions {
             store_block_bytes: None,
             stats_length: 32,
             any_value: false,
+            source_table: None,
         }
     }
 }

@@ -399,7 +399,7 @@ impl OpenSplit {
             }
         }
         let mut sidecar = Sidecar::new(options.layout, rows, described);
-        sidecar.source = runs.map(|runs| SourceFiles { runs });
+        sidecar.source = runs.map(|runs| SourceFiles { runs, table: options.source_table.clone() });
         let index = Index::open(scratch.clone())?;
         forget_documents(&index, &scratch)?;
         Ok(FinishedSegment { index, scratch, sidecar: Some(sidecar), nulls })

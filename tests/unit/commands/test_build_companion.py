@@ -271,7 +271,7 @@ def test_clauses_are_remembered_and_checked(parquet):
     for clause, problem in (
         ("INCLUDE COLUMNS ('nope')", "does not exist"),
         ("INDEXING MODES ('id':'text')", "needs a string column"),
-        ("INDEXING MODES ('message':'text_uuid_strip')", "not supported"),
+        ("INDEXING MODES ('message':'text_uuid')", "not supported"),
         ("EXCLUDE COLUMNS ('id', 'ID')", "twice"),
         ("EXCLUDE COLUMNS ('id', 'message')", "no column is left"),
         ("INCLUDE COLUMNS ('id') INDEXING MODES ('message':'text')", "not indexed"),
