@@ -75,7 +75,7 @@ object Compat {
 
   /** A table whose schema may evolve; where Spark asks what may change, it is answered. */
   def evolving(table: IndexTable): IndexTable =
-    if (asks) new AskedTable(table.state, table.given)
+    if (asks) AskedTable.of(table)
     else if (hasConstraints) Constraints.table(table.state, table.given, writable = true, evolving = true)
     else new IndexTable(table.state, table.given, writable = true, evolving = true)
 

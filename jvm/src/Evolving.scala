@@ -150,6 +150,11 @@ class EvolvingCatalog(catalog: TableCatalog) extends TableCatalog {
   override def renameTable(from: Identifier, to: Identifier): Unit = catalog.renameTable(from, to)
 }
 
+/** Made here, so that older versions of Spark load neither the class nor its interface when they verify `Compat`. */
+object AskedTable {
+  def of(table: IndexTable): IndexTable = new AskedTable(table.state, table.given)
+}
+
 /** A target of which Spark asks what may change; the interface came after Spark 4.2. */
 class AskedTable(state: TableState, given: java.util.Map[String, String])
   extends CheckedTable(state, given, writable = true, evolving = true) with SupportsSchemaEvolution {
