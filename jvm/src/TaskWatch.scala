@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentHashMap
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.TaskContext
 import org.apache.spark.util.Utils
 
 /**
@@ -20,7 +20,7 @@ object TaskWatch {
   private val tasks = new ConcurrentHashMap[Long, TaskContext]()
   // Spark removes it with the application
   private lazy val folder =
-    Utils.createTempDir(Utils.getLocalDir(SparkEnv.get.conf), "indextables-workers").toPath
+    Utils.createTempDir(System.getProperty("java.io.tmpdir"), "indextables-workers").toPath
   private lazy val thread = {
     val started = new Thread(() => while (true) { look(); Thread.sleep(EveryMs) }, "indextables canceled tasks")
     started.setDaemon(true)
