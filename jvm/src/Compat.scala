@@ -1,12 +1,16 @@
 package org.apache.spark.sql.indextables
 
+import java.lang.reflect.InvocationTargetException
+
 import scala.util.Try
 
 import org.apache.spark.JobArtifactSet
 import org.apache.spark.api.python.PythonEvalType
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connector.catalog.{CatalogPlugin, Identifier, Table, TableCapability, TableCatalogCapability}
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.write.DataWriterFactory
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.python.{PythonBatchWriterFactory, UserDefinedPythonDataSource}
@@ -50,6 +54,14 @@ object Compat {
     val rest = Seq.fill[AnyRef](create.getParameterCount - 4)(None)
     create.invoke(DataSourceV2Relation, Seq[AnyRef](table, catalog, name, options) ++ rest: _*)
       .asInstanceOf[DataSourceV2Relation]
+  }
+
+  /** A catalog of the active session; the manager of catalogs is a class in 4.0 and an interface in 4.3. */
+  def catalog(name: String): TableCatalog = {
+    val manager = SparkSession.active.asInstanceOf[ClassicSession].sessionState.catalogManager
+    val find = classOf[CatalogManager].getMethod("catalog", classOf[String])
+    try find.invoke(manager, name).asInstanceOf[TableCatalog]
+    catch { case e: InvocationTargetException => throw e.getCause }
   }
 
   /** A copy with one argument exchanged, whatever number of arguments this Spark's class has. */

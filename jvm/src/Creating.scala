@@ -10,7 +10,6 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis.{ResolvedIdentifier, ResolvedTable}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
@@ -148,7 +147,7 @@ object LikeTable {
 object CreateLike extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case like: CreateTableLikeCommand if like.fileFormat.inputFormat.isEmpty =>
-      val catalog = SparkSession.active.asInstanceOf[ClassicSession].sessionState.catalogManager.v2SessionCatalog.asInstanceOf[TableCatalog]
+      val catalog = Compat.catalog("spark_catalog")
       val source = scala.util.Try(catalog.loadTable(identifier(like.sourceTable))).toOption
       val ours = like.provider.fold(source.exists(_.isInstanceOf[IndexTable]))(p => ChangeByName.isOurs(Some(p)))
       if (ours && source.isDefined) Seq(ExecutedCommandExec(LikeCommand(catalog, source.get, like))) else Nil

@@ -5,9 +5,7 @@ package org.apache.spark.sql.indextables {
 
   import com.fasterxml.jackson.databind.node.ObjectNode
 
-  import org.apache.spark.sql.SparkSession
   import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
-  import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
   import org.apache.spark.sql.connector.catalog._
   import org.apache.spark.sql.connector.expressions.Transform
   import org.apache.spark.sql.types.StructType
@@ -47,8 +45,7 @@ package org.apache.spark.sql.indextables {
 
     private def source(table: Identifier): Table = table.namespace() match {
       case Array(catalog, namespace @ _*) if namespace.nonEmpty =>
-        val manager = SparkSession.active.asInstanceOf[ClassicSession].sessionState.catalogManager
-        manager.catalog(catalog).asInstanceOf[TableCatalog].loadTable(Identifier.of(namespace.toArray, table.name))
+        Compat.catalog(catalog).loadTable(Identifier.of(namespace.toArray, table.name))
       case _ => throw new NoSuchTableException(table)
     }
 
