@@ -61,15 +61,17 @@ def table(request, spark, tmp_path):
         properties = {f"write.{verb}.mode": mode for verb in ("delete", "update", "merge")}
     listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
     spark.sql(f"CREATE TABLE {name} {how} TBLPROPERTIES ({listed}) AS SELECT * FROM new_rows")
-    index = str(tmp_path / "index")
-    built = spark.sql(
-        f"BUILD INDEXTABLES COMPANION FOR {source} '{place}' "
-        f"INDEXING MODES ('message':'text') AT LOCATION '{index}'"
-    ).first()
-    assert built.status == "success"
-    yield source, name, place, index
-    spark.conf.unset(LOCATIONS)
-    spark.sql(f"DROP TABLE {name}")
+    try:
+        index = str(tmp_path / "index")
+        built = spark.sql(
+            f"BUILD INDEXTABLES COMPANION FOR {source} '{place}' "
+            f"INDEXING MODES ('message':'text') AT LOCATION '{index}'"
+        ).first()
+        assert built.status == "success"
+        yield source, name, place, index
+    finally:
+        spark.conf.unset(LOCATIONS)
+        spark.sql(f"DROP TABLE {name}")
 
 
 def test_searches_are_answered_at_every_version(spark, table):
