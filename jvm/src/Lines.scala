@@ -18,12 +18,13 @@ class Lines(listen: () => Option[String], ping: String) {
   private var possible = true
 
   /**
-   * The answer, or None when no line can be had. A call that may be repeated is not lost with its line; any
-   * other is sent only over a line that has just answered, and fails when its process ends before the answer.
+   * The answer, or None when no line can be had. A call that may be repeated is not lost with its line: the next
+   * one leads to the successor of its process. Any other is sent only over a line that has just answered, and fails
+   * when its process ends before the answer.
    */
   def call(operation: String, body: String, repeatable: Boolean): Option[Reply] = {
-    val line = if (repeatable) take() else takeAlive().orElse(takeAlive())
-    line.flatMap(send(_, operation, body, repeatable))
+    def over(line: Option[Line]): Option[Reply] = line.flatMap(send(_, operation, body, repeatable))
+    if (repeatable) over(take()).orElse(over(take())) else over(takeAlive().orElse(takeAlive()))
   }
 
   private def send(line: Line, operation: String, body: String, repeatable: Boolean): Option[Reply] =
