@@ -7,7 +7,7 @@ query that does nothing, is shown beside them.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,6 +141,29 @@ def _collect(spark: Any, sql: str) -> Callable[[], Any]:
     return lambda: spark.sql(sql).collect()
 
 
+def beside_parquet(spark: Any, cases: Iterable[Case], view: str) -> list[Result]:
+    """Measure every case over a view of ours and over Parquet, all warmed first; answers agree."""
+    pairs = [
+        (
+            case,
+            _collect(spark, case.sql.format(t=view)),
+            _collect(spark, (case.parquet or case.sql).format(t="parquet_events")),
+        )
+        for case in cases
+    ]
+    for _, ours, theirs in pairs:
+        warm(ours)
+        warm(theirs)
+    results = []
+    for case, ours, theirs in pairs:
+        if "LIMIT 10000" not in case.sql and _shown(ours()) != _shown(theirs()):
+            raise AssertionError(f"another answer than Parquet: {case.what}")
+        ours_ms, theirs_ms = median_ms(ours), median_ms(theirs)
+        what = f"{case.what} ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
+        results.append(Result(what, ours_ms / theirs_ms, bar=case.bar))
+    return results
+
+
 def _scan(spark: Any, view: str) -> Callable[[], Any]:
     query = f"SELECT id, latency_ms, message FROM {view}"
     return lambda: spark.sql(query).write.format("noop").mode("overwrite").save()
@@ -156,22 +179,10 @@ def run() -> list[Result]:
             spark, "SELECT id FROM range(10)"
         ),
     }
-    pairs = [
-        (
-            _collect(spark, case.sql.format(t="events")),
-            _collect(spark, (case.parquet or case.sql).format(t="parquet_events")),
-        )
-        for case in CASES
-    ]
-    for work in (*nothing.values(), *(work for pair in pairs for work in pair)):
+    for work in nothing.values():
         warm(work)
     results = [Result(what, median_ms(work), "ms") for what, work in nothing.items()]
-    for case, (ours, theirs) in zip(CASES, pairs, strict=True):
-        if "LIMIT 10000" not in case.sql and _shown(ours()) != _shown(theirs()):
-            raise AssertionError(f"another answer than Parquet: {case.what}")
-        ours_ms, theirs_ms = median_ms(ours), median_ms(theirs)
-        what = f"{case.what} ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
-        results.append(Result(what, ours_ms / theirs_ms, bar=case.bar))
+    results += beside_parquet(spark, CASES, "events")
     ours, theirs = _scan(spark, "events"), _scan(spark, "parquet_events")
     warm(ours)
     warm(theirs)

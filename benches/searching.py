@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from benches import corpus
-from benches.reading import Case, prepare, session
-from benches.report import Result, median_ms, side_by_side_ms, warm
+from benches.reading import Case, beside_parquet, prepare, session
+from benches.report import Result, side_by_side_ms, warm
 
 SUBSTRINGS = (
     Case(
@@ -39,10 +39,6 @@ def _with_trigrams(spark: Any, rows: int) -> None:
     spark.read.format("indextables").load(str(place / "table")).createOrReplaceTempView("parts")
 
 
-def _collect(spark: Any, sql: str) -> Callable[[], Any]:
-    return lambda: spark.sql(sql).collect()
-
-
 def _scored(spark: Any, score: str) -> Callable[[], Any]:
     def run() -> Any:
         spark.conf.set(_SCORE, score)
@@ -56,16 +52,7 @@ def run(rows: int = corpus.ROWS) -> list[Result]:
     spark = session()
     prepare(spark, rows)
     _with_trigrams(spark, rows)
-    results = []
-    for case in SUBSTRINGS:
-        ours = _collect(spark, case.sql.format(t="parts"))
-        theirs = _collect(spark, case.sql.format(t="parquet_events"))
-        if sorted(map(str, ours())) != sorted(map(str, theirs())):
-            raise AssertionError(f"another answer than Parquet: {case.what}")
-        warm(ours)
-        ours_ms, theirs_ms = median_ms(ours), median_ms(theirs, repeat=3)
-        what = f"{case.what} ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
-        results.append(Result(what, ours_ms / theirs_ms, bar=case.bar))
+    results = beside_parquet(spark, SUBSTRINGS, "parts")
     table, split = _scored(spark, "table"), _scored(spark, "split")
     warm(table)
     warm(split)

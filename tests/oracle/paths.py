@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from hypothesis import currently_in_test_context, note
 from tests.oracle.compare import multiset
+from tests.oracle.rows import write_parquet
 
 # the name of the rows that every answer is compared with
 TRUTH = "truth"
@@ -30,6 +32,14 @@ def make_views(spark: Any, truth: Any, table: str, prefix: str) -> dict[str, str
     for name, frame in frames.items():
         frame.createOrReplaceTempView(f"{prefix}_{name}")
     return {name: f"{prefix}_{name}" for name in frames}
+
+
+def write_views(spark: Any, folder: Path, rows: int, seed: int) -> dict[str, str]:
+    """Generated rows as Parquet, and as a table of three splits that is read both ways."""
+    write_parquet(folder / "pq", rows=rows, seed=seed)
+    frame = spark.read.parquet(str(folder / "pq"))
+    frame.repartition(3).write.format("indextables").save(str(folder / "table"))
+    return make_views(spark, frame, str(folder / "table"), f"seed_{seed}")
 
 
 def check(spark: Any, views: dict[str, str], statement: str) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.oracle.paths import PATHS, check, make_views
-from tests.oracle.rows import write_parquet
+from tests.oracle.paths import PATHS, check, write_views
 
 CONDITIONS = [
     "i32 > 0",
@@ -38,11 +36,7 @@ MOMENTS = ["stddev(i32)", "var_pop(f64)", "covar_samp(i32, i64)", "corr(i16, f64
 @pytest.fixture(scope="module")
 def views(spark: Any, tmp_path_factory: Any) -> dict[str, str]:
     """The rows as Parquet, and as a table that is read both ways."""
-    folder: Path = tmp_path_factory.mktemp("conditions")
-    write_parquet(folder / "pq", rows=300, seed=29)
-    rows = spark.read.parquet(str(folder / "pq"))
-    rows.repartition(3).write.format("indextables").save(str(folder / "table"))
-    return make_views(spark, rows, str(folder / "table"), "conditions")
+    return write_views(spark, tmp_path_factory.mktemp("conditions"), rows=300, seed=29)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

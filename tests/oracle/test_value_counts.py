@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.oracle.paths import PATHS, check, make_views
-from tests.oracle.rows import write_parquet
+from tests.oracle.paths import PATHS, check, write_views
 
 NUMBERS = ["i8", "i16", "i32", "i64", "f32", "f64", "small", "big"]
 PERCENTILES = [
@@ -36,11 +34,7 @@ SHAPES = [
 @pytest.fixture(scope="module")
 def views(spark: Any, tmp_path_factory: Any) -> dict[str, str]:
     """The rows as Parquet, and as a table that is read both ways."""
-    folder: Path = tmp_path_factory.mktemp("value-counts")
-    write_parquet(folder / "pq", rows=400, seed=23)
-    rows = spark.read.parquet(str(folder / "pq"))
-    rows.repartition(3).write.format("indextables").save(str(folder / "table"))
-    return make_views(spark, rows, str(folder / "table"), "value_counts")
+    return write_views(spark, tmp_path_factory.mktemp("value-counts"), rows=400, seed=23)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from indextables.commands.grammar import TARGET, Clause, Command, ListKind, Rule, columns, require
 from indextables.commands.merge_commit import MergedGroup, discard_merged, merged_file, vectors_of
 from indextables.commands.merge_payload import common_payload, merge_input
-from indextables.commands.target import Target, locate, require_short_name
+from indextables.commands.target import Target, open_target, require_short_name
 from indextables.config import indexing
 from indextables.config import maintenance as keys
 from indextables.config.option import PREFIX
@@ -28,7 +28,6 @@ from indextables.log.partitions import split_path
 from indextables.log.transaction import Operation, Transaction
 from indextables.plan.fields import PER_FIELD, plan_fields
 from indextables.plan.reindex import Reindexing, plan_reindex
-from indextables.read.table import open_table
 from indextables.runtime.steps import Steps, run_tasks
 from indextables.save.splits import features_of
 
@@ -215,8 +214,8 @@ def _row(table: OpenTable, status: str, message: str, **counted: int) -> Row:
 
 def run(command: Reindex, context: Context) -> Steps[list[Row]]:
     """Reindex the columns of a table."""
-    path = yield from locate(command.target)
-    return (yield from run_reindex(open_table(path, context), command.given, context))
+    table = yield from open_target(command.target, context)
+    return (yield from run_reindex(table, command.given, context))
 
 
 RULES = (
