@@ -89,9 +89,10 @@ object Rpc {
       case Lost(cause) if !again => lost(operation, request, cause)
     }
   }
-  private val repeatable = Set("ping", "load", "require", "push", "offer", "plan", "run", "column_statistics",
-    "partitions", "bucket", "matcher", "companion", "companion_path", "echo", "describe_error", "can_evolve", "prepare_write", "begin_write", "abort", "can_delete",
-    "command_schema", "lost", "stream_start", "stream_latest", "stream_plan")
+  private val repeatable = Set("ping", "echo", "describe_error", "refuse", "listen", "load", "require", "partitions",
+    "push", "offer", "plan", "run", "join", "column_statistics", "bucket", "matcher", "analyzer", "companion",
+    "companion_path", "can_evolve", "prepare_write", "begin_write", "abort", "lost", "can_delete", "stream_start",
+    "stream_latest", "stream_plan", "command_schema")
 
   private def sendBySpark(operation: String, request: ObjectNode, again: Boolean): Reply = {
     val call = new Call(operation, request.toString)

@@ -29,7 +29,7 @@ Answer: TypeAlias = tuple[dict[str, Any], list[bytes]]
 Operation: TypeAlias = Callable[[Request], dict[str, Any] | Answer]
 
 # operation -> its function; imported on first use, so that the process starts fast
-_PLACES = {
+OPERATIONS = {
     "ping": "planner:ping",
     "echo": "planner:echo",
     "describe_error": "planner:describe_error",
@@ -146,7 +146,7 @@ def _parse(text: str) -> Request:
 
 
 def _find(operation: str) -> Operation:
-    place = _PLACES.get(operation)
+    place = OPERATIONS.get(operation)
     if place is None:
         raise error("INTERNAL", detail=f"there is no operation `{operation}`")
     module, name = place.split(":")
