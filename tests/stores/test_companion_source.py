@@ -10,12 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 from tests.stores import signing
+from tests.stores.proxy import Proxy
 from tests.stores.servers import MINIO, minio
 
 import indextables
 from indextables.config.option import PREFIX
 from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError
+from indextables.sources.open import SourceName, open_source
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store
@@ -54,6 +56,43 @@ def own(server, prefix="companion.parquet."):
     return {prefix + key: value for key, value in keys(server).items()}
 
 
+def write_delta(server, place, table):
+    options = {
+        "aws_access_key_id": USER,
+        "aws_secret_access_key": SECRET,
+        "aws_endpoint": server.endpoint,
+        "aws_region": "us-east-1",
+        "aws_allow_http": "true",
+    }
+    write_deltalake(f"s3://{BUCKET}/{place}", table, mode="append", storage_options=options)
+
+
+def test_a_look_at_a_delta_table_is_one_request(source_server):
+    for number in range(3):
+        write_delta(source_server, "looked-at", rows(number))
+    place = f"s3://{BUCKET}/looked-at"
+    proxy = Proxy(source_server.port)
+    try:
+        given = {**keys(source_server), "s3.endpoint": proxy.endpoint}
+        source = open_source(SourceName("delta", place), resolve(given))
+        first = source.look()
+        proxy.requests.clear()
+        assert source.look() == first
+        assert len(proxy.requests) == 1
+        write_delta(source_server, "looked-at", rows(3))
+        newer = source.look()
+        assert len(proxy.requests) == 2
+        assert [source.at(mark).version for mark in (first, newer)] == ["2", "3"]
+        # another table in its place
+        store = open_store(place, resolve(keys(source_server)))
+        store.delete([meta.path for meta in store.list("")])
+        for number in range(3):
+            write_delta(source_server, "looked-at", rows(number))
+        assert source.look() not in (first, newer)
+    finally:
+        proxy.close()
+
+
 @pytest.mark.parametrize("kind", ["PARQUET", "DELTA"])
 def test_source_and_index_have_their_own_keys(kind, source_server, s3, caplog, capfd):
     caplog.set_level(logging.DEBUG)
@@ -64,14 +103,7 @@ def test_source_and_index_have_their_own_keys(kind, source_server, s3, caplog, c
         store = open_store(f"s3://{BUCKET}/{there}", resolve(keys(source_server)))
         store.put("a.parquet", file.getvalue())
     else:
-        options = {
-            "aws_access_key_id": USER,
-            "aws_secret_access_key": SECRET,
-            "aws_endpoint": source_server.endpoint,
-            "aws_region": "us-east-1",
-            "aws_allow_http": "true",
-        }
-        write_deltalake(f"s3://{BUCKET}/{there}", rows(1, 2), storage_options=options)
+        write_delta(source_server, there, rows(1, 2))
     session = {**s3.options, **own(source_server)}
     index = s3.table().url
     assert build(kind, there, index, session)["status"] == "success"

@@ -324,7 +324,7 @@ def version_of(
     name = source_name(definition, snapshot, settings)
     table = held_source(name, settings)
     if version is not None:
-        key = (name, _access(settings), "version", version)
+        key = _version_key(name, settings, version, table.stamp(version))
         found = _versions.get_or(key, lambda: table.snapshot(version))
     else:
         mark = mark or table.look()
@@ -335,7 +335,14 @@ def version_of(
 
 def keep_version(name: SourceName, settings: Settings, source: SourceSnapshot) -> None:
     """Keep a state of a source for `sourceVersionAsOf`: the source itself may not keep it."""
-    _versions.put((name, _access(settings), "version", source.version), source)
+    stamp = held_source(name, settings).stamp(source.version)
+    _versions.put(_version_key(name, settings, source.version, stamp), source)
+
+
+def _version_key(
+    name: SourceName, settings: Settings, version: str, stamp: str
+) -> tuple[object, ...]:
+    return name, _access(settings), "version", version, stamp
 
 
 def check_same_source(definition: Definition, source: SourceSnapshot, path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +16,8 @@ from indextables.engine.source import Address
 from indextables.errors import error
 from indextables.model.types import Array, DataType, Field, Map, Struct, parse_schema
 from indextables.sources.library import first_line, load_library, reading
-from indextables.sources.table import FILES, SourceSnapshot, addresses, decode_path
+from indextables.sources.table import FILES, SourceSnapshot, addresses, decode_path, stamp_of
+from indextables.storage import Store
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -23,29 +25,62 @@ if TYPE_CHECKING:
 _MAPPING = "delta.columnMapping."
 
 
+_COMMIT = re.compile(r"_delta_log/(\d{20})\.json")
+
+
 @dataclass(frozen=True)
 class DeltaSource:
-    """A Delta table at a location; `options` are those of its object store."""
+    """The Delta table in a folder; `options` open its object store in the library.
 
-    location: str
+    The number of a version does not name it: a table that is dropped and created again counts from
+    zero. Its commit file tells the versions of two tables apart.
+    """
+
+    store: Store
     # holds credentials: not to be printed
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    # the newest state that was seen: what comes after it is found by one request
-    _held: list[DeltaTable] = field(default_factory=list, repr=False, compare=False)
+    # the newest version that was seen: it and what comes after it are listed by one request
+    _seen: list[int] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def location(self) -> str:
+        """The folder."""
+        return self.store.native()[0]
 
     def look(self) -> str:
-        """The newest version."""
-        with reading("Delta", self.location):
-            if self._held:
-                self._held[0].update_incremental()
-                return str(self._held[0].version())
-        self._held[:] = [self._open(None)]
-        return str(self._held[0].version())
+        """The newest version and the stamp of its commit."""
+        commits = self._listed(self._seen[0]) if self._seen else {}
+        if not commits or self._seen[0] not in commits:
+            # seen for the first time, or another table since
+            newest = self._open(None).version()
+            commits = self._listed(newest)
+            commits.setdefault(newest, "")
+        self._seen[:] = [max(commits)]
+        return f"{self._seen[0]}:{commits[self._seen[0]]}"
 
     def at(self, mark: str) -> SourceSnapshot:
         """The version of a mark."""
-        return self.snapshot(mark)
+        return self.snapshot(mark.partition(":")[0])
+
+    def stamp(self, version: str) -> str:
+        """The stamp of a commit; of the newest one if it was cleaned up."""
+        commit = self.store.head(_commit_path(_number(version)))
+        return self.look() if commit is None else stamp_of(commit)
+
+    def _listed(self, first: int) -> dict[int, str]:
+        """The stamps of the commits from a version on: one request of an object store."""
+        if self.store.has_folders:
+            # a folder is listed as a whole, and a log may have many thousand commits
+            stamps: dict[int, str] = {}
+            while (meta := self.store.head(_commit_path(first + len(stamps)))) is not None:
+                stamps[first + len(stamps)] = stamp_of(meta)
+            return stamps
+        before = _commit_path(first).removesuffix(".json")
+        found = (
+            (_COMMIT.fullmatch(meta.path), meta) for meta in self.store.list("_delta_log", before)
+        )
+        return {int(name[1]): stamp_of(meta) for name, meta in found if name}
 
     def snapshot(self, version: str | None = None) -> SourceSnapshot:
         """A version of the table, by default the newest."""
@@ -112,6 +147,10 @@ class DeltaSource:
                 detail = f"{first_line(failure)} (the newest is {newest})"
                 raise error("COMPANION_VERSION", version=version, detail=detail) from None
             return table
+
+
+def _commit_path(version: int) -> str:
+    return f"_delta_log/{version:020}.json"
 
 
 def _number(version: str) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyroaring import BitMap
 
-from indextables.errors import error
+from indextables.errors import IndexTablesError, error
 from indextables.model.types import Struct
 from indextables.sources.iceberg_deletes import PlannedFiles, deleted_rows, plan_snapshot
 from indextables.sources.iceberg_schema import iceberg_addresses, spark_schema
@@ -48,15 +48,26 @@ class IcebergSource:
         return self._open().location() if self.store is None else self.store.url
 
     def look(self) -> str:
-        """Where the newest metadata is: it changes with every change of the table."""
-        return str(self._open().metadata_location)
+        """Which table it is, and where its newest metadata is: every change writes another file.
+
+        Without a catalog, the files of a table that was dropped and created again have the names of
+        those before.
+        """
+        table = self._open()
+        facts = table.metadata
+        return f"{facts.table_uuid} {facts.last_updated_ms} {table.metadata_location}"
 
     def at(self, mark: str) -> SourceSnapshot:
         """The current snapshot of a metadata file."""
         library = load_library("pyiceberg.table", "iceberg")
         with reading("Iceberg", self.name):
-            table = library.StaticTable.from_metadata(mark, dict(self.properties))
+            place = mark.split(" ", 2)[2]
+            table = library.StaticTable.from_metadata(place, dict(self.properties))
             return _describe(table, None)
+
+    def stamp(self, version: str) -> str:
+        """Nothing, for ids of snapshots are drawn at random; a table without any has no id yet."""
+        return self.look() if version == EMPTY else ""
 
     def snapshot(self, version: str | None = None) -> SourceSnapshot:
         """A snapshot of the table, by default the current one."""
@@ -77,23 +88,31 @@ class IcebergSource:
             return table
 
     def _newest_metadata(self) -> str:
-        """The metadata file of a table that no catalog knows: Hadoop's hint, or the newest one."""
+        """The metadata file of a table that no catalog knows: Hadoop's hint, or the newest one.
+
+        The hint is written after the file it names, and may be late: files that follow count.
+        """
         assert self.store is not None
-        names = self.store.children("metadata")
-        found = {int(m[1] or m[2]): name for name in names if (m := _METADATA.fullmatch(name))}
+        found: dict[int, list[str]] = {}
+        for name in self.store.children("metadata"):
+            if match := _METADATA.fullmatch(name):
+                found.setdefault(int(match[1] or match[2]), []).append(name)
+        if not found:
+            raise self._unclear("there is no metadata file in `metadata/`")
         hint = self.store.find(_HINT)
+        newest = max(found)
         if hint is not None and hint.strip().isdigit() and int(hint) in found:
-            chosen = found[int(hint)]
-        elif found:
-            chosen = found[max(found)]
-        else:
-            raise error(
-                "COMPANION_SOURCE",
-                format="Iceberg",
-                path=self.store.url,
-                detail="there is no metadata file in `metadata/`",
-            )
-        return f"{self.store.url}/metadata/{chosen}"
+            newest = int(hint)
+            while newest + 1 in found:
+                newest += 1
+        if len(found[newest]) > 1:
+            named = " and ".join(f"`{name}`" for name in sorted(found[newest]))
+            raise self._unclear(f"{named} may both be its newest state; name it by its catalog")
+        return f"{self.store.url}/metadata/{found[newest][0]}"
+
+    def _unclear(self, detail: str) -> IndexTablesError:
+        assert self.store is not None
+        return error("COMPANION_SOURCE", format="Iceberg", path=self.store.url, detail=detail)
 
 
 def _describe(table: Table, version: str | None) -> SourceSnapshot:

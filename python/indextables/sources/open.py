@@ -65,7 +65,7 @@ def open_source(name: SourceName, settings: Settings) -> SourceTable:
         )
     from indextables.sources.delta import DeltaSource
 
-    return DeltaSource(connection.address.native, {k: str(v) for k, v in options.items()})
+    return DeltaSource(open_store(location, settings), {k: str(v) for k, v in options.items()})
 
 
 def _iceberg(name: SourceName, settings: Settings) -> SourceTable:

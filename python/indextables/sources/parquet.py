@@ -18,7 +18,7 @@ from indextables.errors import error
 from indextables.model.types import Field, Struct
 from indextables.sources.footer import read_footer_schema
 from indextables.sources.hive import infer_partitions
-from indextables.sources.table import FILES, SourceSnapshot, addresses
+from indextables.sources.table import FILES, SourceSnapshot, addresses, stamp_of
 from indextables.storage import ObjectMeta, Store
 
 # the deletion vectors of an index
@@ -47,6 +47,10 @@ class ParquetSource:
         """The folder, if it still holds what it held."""
         return self.snapshot(mark)
 
+    def stamp(self, version: str) -> str:  # noqa: ARG002 (a digest tells versions apart)
+        """Nothing: no other folder has a version of this name."""
+        return ""
+
     def snapshot(self, version: str | None = None) -> SourceSnapshot:
         """The folder as it is; it has no other versions."""
         listed = self._listed()
@@ -65,7 +69,7 @@ class ParquetSource:
             [
                 pa.array([meta.path for meta in listed], pa.string()),
                 pa.array([meta.size for meta in listed], pa.int64()),
-                pa.array([stamp(meta) for meta in listed], pa.string()),
+                pa.array([stamp_of(meta) for meta in listed], pa.string()),
                 pa.nulls(len(listed), pa.int64()),
             ],
             schema=FILES,
@@ -98,14 +102,6 @@ class ParquetSource:
         return read_footer_schema(self.store, chosen)
 
 
-def stamp(meta: ObjectMeta) -> str:
-    """What tells a file from another one that had its path and its size.
-
-    A local file has no e-tag. Its age alone does not tell: programs set it.
-    """
-    return f"{meta.modified_ms}:{meta.e_tag or meta.changed_ns or ''}"
-
-
 def _is_data(path: str) -> bool:
     """Whether a file holds rows: hidden files and folders do not, as Spark has it.
 
@@ -117,7 +113,7 @@ def _is_data(path: str) -> bool:
 
 
 def _digest(listed: Sequence[ObjectMeta]) -> str:
-    text = "\n".join(f"{meta.path} {meta.size} {stamp(meta)}" for meta in listed)
+    text = "\n".join(f"{meta.path} {meta.size} {stamp_of(meta)}" for meta in listed)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

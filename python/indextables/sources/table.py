@@ -19,7 +19,7 @@ from indextables.engine.source import Address
 from indextables.errors import error
 from indextables.model.types import Array, DataType, Field, Map, Struct
 from indextables.storage.address import names_store
-from indextables.storage.store import check_path
+from indextables.storage.store import ObjectMeta, check_path
 
 FILES = pa.schema(
     [
@@ -89,8 +89,19 @@ class SourceTable(Protocol):
     def at(self, mark: str) -> SourceSnapshot:
         """The state that a mark was given for."""
 
+    def stamp(self, version: str) -> str:
+        """What tells a version from one that another table in its place gives the same name."""
+
     def snapshot(self, version: str | None = None) -> SourceSnapshot:
         """A version of the table, by default the newest."""
+
+
+def stamp_of(meta: ObjectMeta) -> str:
+    """What tells a file from another one that had its path and its size.
+
+    A local file has no e-tag. Its age alone does not tell: programs set it.
+    """
+    return f"{meta.modified_ms}:{meta.e_tag or meta.changed_ns or ''}"
 
 
 def decode_path(path: str, location: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -344,16 +345,20 @@ def test_too_much_that_is_not_indexed_is_refused(parquet, folder):
     assert parquet.ids(**{"companion.maxPendingSize": "1"}) == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_another_table_at_the_place_is_refused(delta):
-    import shutil
-
+@pytest.mark.parametrize("versions", [1, 2, 3])
+def test_another_table_at_the_place_is_refused(delta, versions):
+    """Also by a process that read the table before, and whatever its versions are called."""
     delta.build(TEXT)
+    asked = [{}, {"sourceVersionAsOf": "0"}]
+    assert [len(delta.ids(**options)) for options in asked] == [5, 3]
     shutil.rmtree(delta.source)
-    write_deltalake(delta.source, rows(9))
+    for number in range(versions):
+        write_deltalake(delta.source, rows(9 + number), mode="append")
+    for options in asked:
+        with pytest.raises(IndexTablesError, match="COMPANION_REPLACED"):
+            delta.open(**options).count()
     with pytest.raises(IndexTablesError, match="COMPANION_REPLACED"):
         delta.build()
-    with pytest.raises(IndexTablesError, match="COMPANION_REPLACED"):
-        delta.ids()
 
 
 def test_a_table_root_replaces_the_location(parquet, folder):

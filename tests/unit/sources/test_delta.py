@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 import sys
 
 import pyarrow as pa
@@ -14,6 +15,11 @@ from tests.unit.sources.delta_tables import HandWrittenDelta
 from indextables.engine.source import Address
 from indextables.errors import IndexTablesError
 from indextables.sources.delta import DeltaSource
+from indextables.storage import open_store
+
+
+def delta(place):
+    return DeltaSource(open_store(place))
 
 
 def rows_of(snapshot):
@@ -24,8 +30,9 @@ def test_files_rows_and_versions(tmp_path):
     place = str(tmp_path / "t")
     write_deltalake(place, pa.table({"id": [1, 2], "s": ["a", "b"]}))
     write_deltalake(place, pa.table({"id": [3], "s": ["c"]}), mode="append")
-    source = DeltaSource(place)
-    assert source.look() == "1"
+    source = delta(place)
+    assert source.look() == source.look()
+    assert source.at(source.look()).version == "1"
     newest = source.snapshot()
     assert (newest.version, newest.format, newest.location) == ("1", "delta", place)
     assert sorted(f["rows"] for f in rows_of(newest)) == [1, 2]
@@ -37,14 +44,44 @@ def test_files_rows_and_versions(tmp_path):
     assert len(rows_of(source.snapshot("0"))) == 1
 
 
+@pytest.mark.parametrize("versions", [1, 2, 3])
+def test_a_table_in_the_place_of_another_has_other_marks(tmp_path, versions):
+    """Whether it has fewer versions, as many or more."""
+    place = str(tmp_path / "t")
+    source = delta(place)
+    before = set()
+    for _ in range(2):
+        write_deltalake(place, pa.table({"id": [1]}), mode="append")
+        before.add(source.look())
+    stamp = source.stamp("0")
+    shutil.rmtree(place)
+    for _ in range(versions):
+        write_deltalake(place, pa.table({"id": [2]}), mode="append")
+    assert len(before) == 2
+    assert source.look() not in before
+    assert source.at(source.look()).version == str(versions - 1)
+    assert source.stamp("0") != stamp
+
+
+def test_a_version_whose_commit_was_cleaned_up_is_told_by_the_newest(tmp_path):
+    place = str(tmp_path / "t")
+    for _ in range(2):
+        write_deltalake(place, pa.table({"id": [1]}), mode="append")
+    DeltaTable(place).create_checkpoint()
+    (tmp_path / "t" / "_delta_log" / f"{0:020}.json").unlink()
+    source = delta(place)
+    assert source.stamp("0") == source.look()
+    assert source.stamp("1") in source.look()
+
+
 def test_overwritten_and_optimized_files_are_not_live(tmp_path):
     place = str(tmp_path / "t")
     for n in range(3):
         write_deltalake(place, pa.table({"id": [n]}), mode="append")
     DeltaTable(place).optimize.compact()
-    assert [f["rows"] for f in rows_of(DeltaSource(place).snapshot())] == [3]
+    assert [f["rows"] for f in rows_of(delta(place).snapshot())] == [3]
     write_deltalake(place, pa.table({"id": [9, 9]}), mode="overwrite")
-    assert [f["rows"] for f in rows_of(DeltaSource(place).snapshot())] == [2]
+    assert [f["rows"] for f in rows_of(delta(place).snapshot())] == [2]
 
 
 def test_partition_values_have_the_types_of_the_table(tmp_path):
@@ -63,7 +100,7 @@ def test_partition_values_have_the_types_of_the_table(tmp_path):
         ),
         partition_by=["d", "t", "s", "n"],
     )
-    found = DeltaSource(place).snapshot()
+    found = delta(place).snapshot()
     assert found.partition_columns == ("d", "t", "s", "n")
     values = {
         row["path"]: {name: array[i].as_py() for name, array in found.partitions.items()}
@@ -99,7 +136,7 @@ def test_deletion_vectors_and_column_mapping(tmp_path):
     logged = "x%20y=1/f%2520%201.parquet"
     first = table.add(logged, size, 4, {"col-x": "1"}, deleted=[1, 3])
     table.commit(first)
-    source = DeltaSource(str(tmp_path / "t"))
+    source = delta(str(tmp_path / "t"))
     found = source.snapshot()
     (file,) = rows_of(found)
     assert file["path"] == "x y=1/f%20 1.parquet"
@@ -123,7 +160,7 @@ def test_a_file_that_is_live_twice_is_refused(tmp_path):
     table = HandWrittenDelta(tmp_path / "t", schema, features=["deletionVectors"])
     table.commit(table.add("f", 5, 4, deleted=[1]), table.add("f", 5, 4, deleted=[2]))
     with pytest.raises(IndexTablesError, match="a file twice"):
-        DeltaSource(str(tmp_path / "t")).snapshot()
+        delta(str(tmp_path / "t")).snapshot()
 
 
 def _mapped(name, kind, number, physical):
@@ -136,7 +173,7 @@ def test_a_file_elsewhere_keeps_its_address(tmp_path):
     table = HandWrittenDelta(tmp_path / "clone", schema)
     other = tmp_path / "source" / "a b.parquet"
     table.commit(table.add(f"file:{tmp_path}/source/a%20b.parquet", 5, 1))
-    assert rows_of(DeltaSource(str(tmp_path / "clone")).snapshot())[0]["path"] == f"file:{other}"
+    assert rows_of(delta(str(tmp_path / "clone")).snapshot())[0]["path"] == f"file:{other}"
 
 
 @pytest.mark.parametrize("bad", ["../../etc/passwd", "a/../../b"])
@@ -145,26 +182,27 @@ def test_a_path_does_not_leave_the_table(tmp_path, bad):
     table = HandWrittenDelta(tmp_path / "t", schema)
     table.commit(table.add(bad, 5, 1))
     with pytest.raises(IndexTablesError) as failure:
-        DeltaSource(str(tmp_path / "t")).snapshot()
+        delta(str(tmp_path / "t")).snapshot()
     assert failure.value.code in ("STORAGE_BAD_PATH", "COMPANION_SOURCE")
 
 
 def test_what_cannot_be_read_is_said(tmp_path, monkeypatch):
     with pytest.raises(IndexTablesError, match="COMPANION_SOURCE"):
-        DeltaSource(str(tmp_path / "nothing")).snapshot()
+        delta(str(tmp_path / "nothing")).snapshot()
     place = str(tmp_path / "t")
     write_deltalake(place, pa.table({"id": [1]}))
     for version in ("7", "yesterday"):
         with pytest.raises(IndexTablesError, match="COMPANION_VERSION"):
-            DeltaSource(place).snapshot(version)
+            delta(place).snapshot(version)
     schema = {"type": "struct", "fields": [_mapped("a", "long", 1, "a")]}
     HandWrittenDelta(tmp_path / "w", schema, features=["featureOfTomorrow"])
     with pytest.raises(IndexTablesError, match="COMPANION_SOURCE"):
-        DeltaSource(str(tmp_path / "w")).snapshot()
+        delta(str(tmp_path / "w")).snapshot()
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(IndexTablesError, match=r"pip install 'indextables\[delta\]'"):
-        DeltaSource(place).snapshot()
+        delta(place).snapshot()
 
 
 def test_credentials_are_not_printed():
-    assert "geheim" not in repr(DeltaSource("s3://b/t", {"aws_secret_access_key": "geheim"}))
+    secret = {"aws_secret_access_key": "geheim"}
+    assert "geheim" not in repr(DeltaSource(open_store("s3://b/t"), secret))

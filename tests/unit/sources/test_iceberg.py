@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pyarrow as pa
@@ -72,6 +73,52 @@ def test_by_path_without_a_catalog(tmp_path, catalog):
     assert len(rows_of(found)) == 2
     with pytest.raises(IndexTablesError, match="COMPANION_SOURCE"):
         IcebergSource("x", store=open_store(str(tmp_path))).snapshot()
+
+
+def hadoop(folder, *states):
+    """A table as Hadoop's catalog names its states, of the metadata files of others."""
+    (folder / "metadata").mkdir(parents=True, exist_ok=True)
+    for number, state in enumerate(states, 1):
+        written = state.removeprefix("file://")
+        shutil.copy(written, folder / "metadata" / f"v{number}.metadata.json")
+    return IcebergSource(str(folder), store=open_store(str(folder)))
+
+
+def states(catalog, name, numbers):
+    """Where the metadata of a table is after each of its changes."""
+    table = catalog.create_table(name, pa.schema([("id", pa.int64())]))
+    found = [table.metadata_location]
+    for number in numbers:
+        table.append(pa.table({"id": [number]}))
+        found.append(table.metadata_location)
+    return found
+
+
+@pytest.mark.parametrize("hint", [None, "1", "2", "7", "none"])
+def test_a_hint_may_be_late(tmp_path, catalog, hint):
+    found = hadoop(tmp_path / "t", *states(catalog, "ns.t", [1, 2]))
+    if hint is not None:
+        (tmp_path / "t" / "metadata" / "version-hint.text").write_text(hint)
+    assert len(rows_of(found.snapshot())) == 2
+    assert len(rows_of(found.at(found.look()))) == 2
+
+
+def test_a_table_in_the_place_of_another_has_other_marks(tmp_path, catalog):
+    found = hadoop(tmp_path / "t", *states(catalog, "ns.t", [1]))
+    before = found.look(), found.stamp(iceberg.EMPTY)
+    hadoop(tmp_path / "t", *states(catalog, "ns.other", [1]))
+    assert found.look() != before[0]
+    assert found.stamp(iceberg.EMPTY) != before[1]
+
+
+def test_two_newest_states_are_refused(tmp_path, catalog):
+    found = hadoop(tmp_path / "t", *states(catalog, "ns.t", [1, 2]))
+    metadata = tmp_path / "t" / "metadata"
+    shutil.copy(metadata / "v1.metadata.json", metadata / "00001-a.metadata.json")
+    assert len(rows_of(found.snapshot())) == 2
+    shutil.copy(metadata / "v2.metadata.json", metadata / "00003-a.metadata.json")
+    with pytest.raises(IndexTablesError, match="name it by its catalog"):
+        found.snapshot()
 
 
 def test_renamed_added_and_dropped_columns(tmp_path, catalog):
