@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.spark.companion_cases import CASES
 
@@ -61,6 +63,21 @@ def test_answers_are_those_of_the_source(spark, source, local):
     check(spark)
     shown = spark.sql("EXPLAIN SELECT id FROM ix WHERE message indexquery 'new'").first()[0]
     assert "files pending" in shown
+
+
+@pytest.mark.parametrize("summary", ["_common_metadata", "part=1/_metadata"])
+def test_columns_are_those_of_a_summary_file(spark, tmp_path, summary):
+    """As in Spark, which shows columns that no file has if such a file names them."""
+    place, index = tmp_path / "src", str(tmp_path / "ix")
+    (place / "part=1").mkdir(parents=True)
+    pq.write_table(pa.table({"id": [1, 2]}), place / "part=1" / "a.parquet")
+    wide = pa.schema([("id", pa.int64()), ("later", pa.string())])
+    pq.write_metadata(wide, place / summary)
+    spark.sql(f"BUILD INDEXTABLES COMPANION FOR PARQUET '{place}' AT LOCATION '{index}'").collect()
+    found = spark.read.format("indextables").load(index)
+    expected = spark.read.parquet(str(place))
+    assert found.columns == expected.columns == ["id", "later", "part"]
+    assert sorted(found.collect()) == sorted(expected.collect())
 
 
 def test_rows_are_not_changed_through_a_companion(spark, source):

@@ -139,18 +139,14 @@ def _covered(
     log: Log, snapshot: Snapshot, definition: Definition, source: SourceSnapshot
 ) -> Coverage:
     files = snapshot.files()
-
-    def compare() -> Coverage:
-        if not fits(definition, snapshot.metadata, source):
-            return nothing_covered(files, source.files)
-        return cover(files, source.files, source.deleted)
-
+    if not fits(definition, snapshot.metadata, source):
+        return nothing_covered(files, source.files)
     # a folder of Parquet files has no id, but its version is a digest of what it holds
     source_key = (source.id, source.version, source.files.num_rows)
     key = (log.store.url, snapshot.metadata.id, snapshot.version, *source_key)
     found = _coverages.get(key)
     if found is None or not same_splits(found[0], files):
-        found = (files, compare())
+        found = (files, cover(files, source.files, source.deleted))
         _coverages.put(key, found)
     return found[1]
 

@@ -23,6 +23,8 @@ from indextables.storage import ObjectMeta, Store
 
 # the deletion vectors of an index
 _VECTORS = re.compile(r"index/index-[0-9a-f-]{36}-\d+$")
+# files without rows that some writers leave: Spark takes the schema from the first of these
+_SUMMARIES = ("_common_metadata", "_metadata")
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,9 @@ class ParquetSource:
                 version=version,
                 detail=f"`{self.location}` is a folder of Parquet files, which keeps no versions",
             )
-        partitions = infer_partitions([meta.path for meta in listed])
         inside = self._schema(listed)
+        listed = [meta for meta in listed if _name(meta) not in _SUMMARIES]
+        partitions = infer_partitions([meta.path for meta in listed])
         kept = [each for each in inside.fields if each.name not in partitions.values]
         schema = Struct((*kept, *partitions.fields))
         files = pa.Table.from_arrays(
@@ -85,7 +88,7 @@ class ParquetSource:
         )
 
     def _listed(self) -> list[ObjectMeta]:
-        return [meta for meta in self.store.list("") if meta.size and _is_data(meta.path)]
+        return [meta for meta in self.store.list("") if meta.size and _is_listed(meta.path)]
 
     def _schema(self, listed: Sequence[ObjectMeta]) -> Struct:
         chosen = self.schema_source
@@ -98,18 +101,28 @@ class ParquetSource:
                     detail="the folder holds no Parquet files",
                 )
             # Spark takes the first file by path
-            chosen = listed[0].path
+            summaries = (m.path for name in _SUMMARIES for m in listed if _name(m) == name)
+            chosen = next(summaries, listed[0].path)
         return read_footer_schema(self.store, chosen)
 
 
-def _is_data(path: str) -> bool:
-    """Whether a file holds rows: hidden files and folders do not, as Spark has it.
+def _is_listed(path: str) -> bool:
+    """Whether Spark lists a file; hidden files and folders are not listed.
 
-    Nor do the files of an index that lies in the folder of its source.
+    Nor are the files of an index that lies in the folder of its source.
     """
-    parts = path.split("/")
-    hidden = any((part.startswith("_") and "=" not in part) or part[0] == "." for part in parts)
-    return not hidden and not path.endswith(("._COPYING_", ".split")) and not _VECTORS.match(path)
+    *folders, name = path.split("/")
+    if any(map(_is_hidden, folders)) or (_is_hidden(name) and name not in _SUMMARIES):
+        return False
+    return not path.endswith(("._COPYING_", ".split")) and not _VECTORS.match(path)
+
+
+def _is_hidden(name: str) -> bool:
+    return (name.startswith("_") and "=" not in name) or name.startswith(".")
+
+
+def _name(meta: ObjectMeta) -> str:
+    return meta.path.rpartition("/")[2]
 
 
 def _digest(listed: Sequence[ObjectMeta]) -> str:

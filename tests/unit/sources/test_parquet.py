@@ -44,6 +44,27 @@ def test_files_and_what_is_left_out(tmp_path):
     assert found.id is None
 
 
+WIDE = pa.schema([("id", pa.int64()), ("more", pa.string())])
+
+
+@pytest.mark.parametrize("summary", ["_common_metadata", "_metadata", "p=1/_metadata"])
+def test_the_schema_is_that_of_a_summary_file(tmp_path, summary):
+    write(tmp_path, "p=1/a.parquet", {"id": [1]})
+    before = source(tmp_path).snapshot()
+    pq.write_metadata(WIDE, tmp_path / summary)
+    found = source(tmp_path).snapshot()
+    assert (before.schema.names, found.schema.names) == (["id", "p"], ["id", "more", "p"])
+    assert before.version != found.version
+    assert found.files["path"].to_pylist() == ["p=1/a.parquet"]
+
+
+def test_a_summary_file_in_a_hidden_folder_is_not_seen(tmp_path):
+    write(tmp_path, "a.parquet", {"id": [1]})
+    (tmp_path / "_old").mkdir()
+    pq.write_metadata(WIDE, tmp_path / "_old" / "_metadata")
+    assert source(tmp_path).snapshot().schema.names == ["id"]
+
+
 def test_a_replaced_file_is_another_version_and_another_stamp(tmp_path):
     path = write(tmp_path, "a.parquet", {"id": [1]})
     folder = source(tmp_path)
