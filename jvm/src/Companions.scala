@@ -2,6 +2,7 @@ package org.apache.spark.sql.indextables
 
 import scala.jdk.CollectionConverters._
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
@@ -44,6 +45,13 @@ object Companions extends Logging {
   /** A read of the companion that has the rows of a source table in this query. */
   def read(source: Source): Option[LogicalPlan] = ask(source, pinned = true).flatMap(inPlaceOf(source, _))
 
+  /** A query that Spark can answer itself: it does so whatever is wrong with the companion. */
+  def orElseSpark(source: Source)(found: => Option[LogicalPlan]): Option[LogicalPlan] =
+    try found
+    catch { case NonFatal(failure) => logWarning(notAnswered(source, failure.getMessage)); None }
+
+  private def notAnswered(source: Source, reason: String) = s"${source.name} is not answered by a companion: $reason"
+
   private def ask(source: Source, pinned: Boolean): Option[SourceAnswer] = {
     val reply = Rpc.call("companion", source.request(pinned)).json
     if (reply.get("found").asBoolean) {
@@ -52,7 +60,7 @@ object Companions extends Logging {
       Some(new SourceAnswer(TableState.load(given).existing, given, source.name))
     } else {
       val reason = reply.get("reason").asText
-      if (reason.nonEmpty) logWarning(s"${source.name} is not answered by a companion: $reason")
+      if (reason.nonEmpty) logWarning(notAnswered(source, reason))
       None
     }
   }
@@ -64,7 +72,7 @@ object Companions extends Logging {
       schema.exists(f => f.name == a.name && DataType.equalsIgnoreNullability(f.dataType, a.dataType))
     }
     if (!fits) {
-      logWarning(s"${source.name} is not answered by a companion: its columns are read as other types")
+      logWarning(notAnswered(source, "its columns are read as other types"))
       None
     } else {
       val relation = Compat.relation(table, CaseInsensitiveStringMap.empty())
@@ -97,9 +105,12 @@ object AnswerByCompanion extends Rule[LogicalPlan] {
     if (!wanted && !narrows(node)) node
     else leaf(node).flatMap(table => Source.of(table).map(table -> _)).fold(node) { case (table, source) =>
       def swapped = Companions.read(source).map(swap(node, table, _))
-      if (wanted) swapped.getOrElse(node)
-      else if (!Companions.answersAll(source)) node
-      else swapped.filter(isAnswered).getOrElse(node)
+      val found =
+        if (wanted) swapped
+        else Companions.orElseSpark(source) {
+          if (Companions.answersAll(source)) swapped.filter(isAnswered) else None
+        }
+      found.getOrElse(node)
     }
   }
 

@@ -215,6 +215,9 @@ def test_a_companion_that_is_not_there_is_an_error(spark, source, tmp_path):
     spark.conf.set(LOCATIONS, str(tmp_path / "nothing"))
     with pytest.raises(Exception, match="TABLE_NOT_FOUND"):
         spark.read.parquet(place).filter("message indexquery 'word3'").collect()
+    # what Spark can answer itself, it does
+    spark.conf.set(ANSWERS, "all")
+    assert spark.read.parquet(place).filter("id = 3").count() == 1
 
 
 def test_a_companion_too_far_behind_says_so(spark, source):
