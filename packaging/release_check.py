@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _SPARK = "4.3.0"
-_TOOLS = "java bash sh env dirname ps uname ls readlink rm chmod id whoami groups cat tr"
+_TOOLS = "java bash sh env dirname ps uname ls readlink rm chmod id whoami groups cat tr tar gzip"
 # the largest wheel we publish; PyPI takes 100 MB
 _BUDGET_MB = 30
 _ALLOWED = re.compile(r"-cp311-abi3-(manylinux_2_\d+_\w+|macosx_\d+_\d+_\w+|linux_\w+)\.whl$")
@@ -180,7 +180,8 @@ def _try_archive(wheel: Path, driver: Environment, folder: Path) -> None:
     """Pack an environment without Spark, and let the tasks of a small cluster run in it."""
     packed = Environment(folder)
     packed.install(str(wheel), "venv-pack")
-    packed.run("venv-pack", "--quiet", "--output", str(driver.work / "env.tar.gz"))
+    archive = str(driver.work / "env.tar.gz")
+    packed.run("venv-pack", "--quiet", "--prefix", str(packed.bin.parent), "--output", archive)
     driver.python(ARCHIVE)
 
 

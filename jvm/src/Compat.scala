@@ -4,16 +4,19 @@ import java.lang.reflect.InvocationTargetException
 
 import scala.util.Try
 
-import org.apache.spark.JobArtifactSet
+import org.apache.spark.{JobArtifactSet, SPARK_VERSION}
 import org.apache.spark.api.python.PythonEvalType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.expressions.{Expression => V2Expression, GeneralScalarExpression}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.write.DataWriterFactory
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.python.{PythonBatchWriterFactory, UserDefinedPythonDataSource}
+import org.apache.spark.sql.execution.python.ArrowPythonRunner
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -64,6 +67,14 @@ object Compat {
     catch { case e: InvocationTargetException => throw e.getCause }
   }
 
+  /** Whether Spark can show a pushed predicate; 4.2.0 calls itself for ever over a name that it does not know. */
+  def canShow(predicate: Predicate): Boolean = SPARK_VERSION != "4.2.0" || !holdsSearch(predicate)
+
+  private def holdsSearch(e: V2Expression): Boolean = (e match {
+    case g: GeneralScalarExpression => Search.names(g.name)
+    case _ => false
+  }) || e.children.exists(holdsSearch)
+
   /** A copy with one argument exchanged, whatever number of arguments this Spark's class has. */
   def replaceArgument(plan: LogicalPlan, from: AnyRef, to: AnyRef): LogicalPlan =
     plan.makeCopy(plan.productIterator.map { a =>
@@ -103,6 +114,13 @@ object Compat {
       companion.getClass.getMethod(s"byName$$default$$${i + 1}").invoke(companion)
     }
     method.invoke(companion, arguments ++ defaults: _*).asInstanceOf[LogicalPlan]
+  }
+
+  /** A runner of Arrow batches; what its last arguments are differs between versions, and none of them is needed. */
+  def arrowRunner(arguments: AnyRef*): ArrowPythonRunner = {
+    val constructor = classOf[ArrowPythonRunner].getConstructors.head
+    val rest = Seq.fill(constructor.getParameterCount - arguments.length)(None)
+    constructor.newInstance(arguments ++ rest: _*).asInstanceOf[ArrowPythonRunner]
   }
 
   /** Types as rows travel to and from Python: Arrow in Python has no year-month interval. */

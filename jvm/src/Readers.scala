@@ -56,9 +56,9 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
     // the runner adds to them, but they are not shown
     val metrics = (PythonSQLMetrics.pythonSizeMetricsDesc ++ PythonSQLMetrics.pythonTimingMetricsDesc ++
       PythonSQLMetrics.pythonOtherMetricsDesc).map { case (name, _) => name -> new SQLMetric("size", -1) }
-    new ArrowPythonRunner(Seq(run -> 0L), PythonEvalType.SQL_MAP_ARROW_ITER_UDF, Array(Array(0)), TaskReaders.Input,
-      conf.sessionLocalTimeZone, conf.arrowUseLargeVarTypes, ArrowPythonRunner.getPythonRunnerConfMap(conf),
-      metrics, artifacts, None)
+    Compat.arrowRunner(Seq(run -> 0L), Int.box(PythonEvalType.SQL_MAP_ARROW_ITER_UDF), Array(Array(0)), TaskReaders.Input,
+      conf.sessionLocalTimeZone, Boolean.box(conf.arrowUseLargeVarTypes), ArrowPythonRunner.getPythonRunnerConfMap(conf),
+      metrics, artifacts)
       .compute(Iterator(Iterator(InternalRow(work))), context.partitionId(), context)
   }
 }

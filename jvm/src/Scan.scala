@@ -45,7 +45,7 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
       request.put("residual", left.nonEmpty)
       left
     }
-  override def pushedPredicates(): Array[Predicate] = pushed
+  override def pushedPredicates(): Array[Predicate] = pushed.filter(Compat.canShow)
 
   override def pruneColumns(schema: StructType): Unit = if (!request.has("aggregation")) output = schema
 
