@@ -220,6 +220,24 @@ def test_a_companion_that_is_not_there_is_an_error(spark, source, tmp_path):
     assert spark.read.parquet(place).filter("id = 3").count() == 1
 
 
+def test_timestamps_in_paths_are_read_in_the_zone_of_the_session(spark, tmp_path):
+    place, index = str(tmp_path / "src"), str(tmp_path / "ix")
+    rows = "id", "concat('word ', id) AS message", "timestamp'2024-07-01 12:00:00' AS hour"
+    spark.range(3).selectExpr(*rows).write.partitionBy("hour").parquet(place)
+    build(spark, place, index, "INDEXING MODES ('message':'text')")
+    spark.conf.set(LOCATIONS, index)
+    try:
+        for zone, answered in (("UTC", True), ("Europe/Berlin", False)):
+            spark.conf.set("spark.sql.session.timeZone", zone)
+            frame = spark.read.parquet(place).selectExpr("message", "hour", "cast(hour AS long)")
+            search = frame.filter("message indexquery 'word'")
+            assert is_answered(search) == answered
+            assert found(search) == found(frame)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        spark.conf.unset(LOCATIONS)
+
+
 def test_a_companion_too_far_behind_says_so(spark, source):
     place, _ = source
     append(spark, place)

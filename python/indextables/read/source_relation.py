@@ -16,7 +16,9 @@ import pyarrow as pa
 from indextables.config import companion as keys
 from indextables.config import storage as storage_keys
 from indextables.errors import error
+from indextables.expr.binding import UTC_NAMES
 from indextables.log.protocol import is_companion, is_foreign
+from indextables.model.types import Atomic, Struct
 from indextables.plan.companion import Companion as Definition
 from indextables.read.companion import held_source, keep_version, source_name, version_of
 from indextables.runtime.cache import Cache
@@ -38,13 +40,14 @@ _pinned: Cache[tuple[object, ...], SourceSnapshot] = Cache(32)
 class SourceRelation:
     """A table as Spark resolved it: its format, its folder, and a version or a list of files.
 
-    Without either, only the table is known yet.
+    Without either, only the table is known yet. `time_zone` is the session's.
     """
 
     format: str
     location: str
     version: str | None = None
     files: Sequence[File] | None = field(default=None, repr=False)
+    time_zone: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,23 +86,46 @@ def index_location(properties: Mapping[str, str], settings: Settings) -> str | N
 
 def judge(relation: SourceRelation, snapshot: Snapshot, settings: Settings) -> Verdict:
     """Whether a companion answers for a relation."""
-    metadata = snapshot.metadata
-    if not is_companion(metadata) or is_foreign(snapshot.protocol, metadata):
-        return Verdict(reason=f"`{snapshot.path}` is not a companion")
-    definition = Definition.of(metadata.configuration)
-    if not _is_source(relation, definition, snapshot, settings):
-        source = definition.source_table_path
-        return Verdict(reason=f"`{snapshot.path}` is the companion of `{source}`")
-    if definition.where_clause is not None:
-        rows = f"holds only rows WHERE {definition.where_clause}"
-        return Verdict(reason=f"the companion `{snapshot.path}` {rows}")
+    reason = _unfit(relation, snapshot, settings)
+    if reason is not None:
+        return Verdict(reason=reason)
     if relation.files is None:
         return Verdict(version=relation.version)
-    version = _pin(relation.files, definition, snapshot, settings)
-    if version is None:
+    seen = _pin(relation.files, snapshot, settings)
+    if seen is None:
         changed = f"files of `{relation.location}` changed since the query was resolved"
         return Verdict(reason=changed)
-    return Verdict(version=version)
+    zoned = _read_in_zone(relation, seen.schema, seen.partition_columns)
+    return Verdict(version=seen.version) if zoned is None else Verdict(reason=zoned)
+
+
+def _unfit(relation: SourceRelation, snapshot: Snapshot, settings: Settings) -> str | None:
+    """Why a companion does not answer for a relation, whatever its files are."""
+    metadata = snapshot.metadata
+    if not is_companion(metadata) or is_foreign(snapshot.protocol, metadata):
+        return f"`{snapshot.path}` is not a companion"
+    definition = Definition.of(metadata.configuration)
+    if not _is_source(relation, definition, snapshot, settings):
+        return f"`{snapshot.path}` is the companion of `{definition.source_table_path}`"
+    if definition.where_clause is not None:
+        rows = f"holds only rows WHERE {definition.where_clause}"
+        return f"the companion `{snapshot.path}` {rows}"
+    return _read_in_zone(relation, metadata.schema, metadata.partition_columns)
+
+
+def _read_in_zone(
+    relation: SourceRelation, schema: Struct, partition_columns: Sequence[str]
+) -> str | None:
+    """Why the session reads other partition values than a companion, which reads them as UTC.
+
+    Texts in paths and in Delta's log may be local times: Spark takes the zone of the session.
+    """
+    if relation.format == "iceberg" or relation.time_zone in UTC_NAMES:
+        return None
+    for each in schema.fields:
+        if each.name in partition_columns and each.type == Atomic("timestamp"):
+            return f"timestamps of partition column `{each.name}` depend on the session's time zone"
+    return None
 
 
 def _is_source(
@@ -123,13 +149,12 @@ def _place(location: str) -> str:
     return parse_address(location).native.rstrip("/")
 
 
-def _pin(
-    files: Sequence[File], definition: Definition, snapshot: Snapshot, settings: Settings
-) -> str | None:
+def _pin(files: Sequence[File], snapshot: Snapshot, settings: Settings) -> SourceSnapshot | None:
     """The version of a folder that has these files, and no others; None if it has not all of them.
 
     Files that came after the query was resolved are left out.
     """
+    definition = Definition.of(snapshot.metadata.configuration)
     name = source_name(definition, snapshot, settings)
     listed = hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:16]
     now, _ = version_of(definition, snapshot, settings)
@@ -146,7 +171,7 @@ def _pin(
             seen = replace(some, version=f"{seen.version}-{listed}")
         _pinned.put(key, seen)
     keep_version(name, settings, seen)
-    return seen.version
+    return seen
 
 
 def _rows_of(files: Sequence[File], source: SourceSnapshot, location: str) -> list[int] | None:

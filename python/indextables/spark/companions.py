@@ -47,6 +47,7 @@ def _relation(request: Request) -> SourceRelation:
         location=request.qualify(source["location"]),
         version=source.get("version"),
         files=None if files is None else tuple((path, size, at) for path, size, at in files),
+        time_zone=request.time_zone,
     )
 
 
