@@ -16,7 +16,7 @@ from typing import Any
 from deltalake import write_deltalake
 
 from benches import corpus
-from benches.reading import session, size_of
+from benches.reading import session, shown, size_of
 from benches.report import Result, median_ms, side_by_side_ms, warm
 from indextables.config.settings import Settings
 from indextables.sources.open import SourceName, open_source
@@ -138,7 +138,7 @@ def _queries(spark: Any, place: Path) -> list[Result]:
 def _compare(spark: Any, case: Case) -> Result:
     ours = _collect(spark, case.sql.format(t="events"))
     theirs = _collect(spark, case.other_sql.format(t=case.other))
-    if "LIMIT" not in case.sql and len(ours()) != len(theirs()):
+    if "LIMIT" not in case.sql and shown(ours()) != shown(theirs()):
         raise AssertionError(f"another answer: {case.what}")
     warm(ours)
     warm(theirs)

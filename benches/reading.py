@@ -131,7 +131,7 @@ def prepare(spark: Any, rows: int = corpus.ROWS) -> None:
     spark.read.format("indextables").load(str(place / "table")).createOrReplaceTempView("events")
 
 
-def _shown(rows: list[Any]) -> list[str]:
+def shown(rows: list[Any]) -> list[str]:
     """Rows to compare; sums of doubles depend on the order they are added in, in Spark too."""
     rounded = ([f"{v:.9g}" if isinstance(v, float) else str(v) for v in row] for row in rows)
     return sorted(map(str, rounded))
@@ -156,7 +156,7 @@ def beside_parquet(spark: Any, cases: Iterable[Case], view: str) -> list[Result]
         warm(theirs)
     results = []
     for case, ours, theirs in pairs:
-        if "LIMIT 10000" not in case.sql and _shown(ours()) != _shown(theirs()):
+        if "LIMIT 10000" not in case.sql and shown(ours()) != shown(theirs()):
             raise AssertionError(f"another answer than Parquet: {case.what}")
         ours_ms, theirs_ms = median_ms(ours), median_ms(theirs)
         what = f"{case.what} ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
