@@ -29,6 +29,9 @@ def spark(tmp_path_factory):
         "spark.ui.enabled": "false",
         "spark.log.level": os.environ.get("INDEXTABLES_TEST_LOG", "OFF"),
         "spark.sql.shuffle.partitions": "2",
+        # Delta's own: fifty tasks for each state of a table's log
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 LOCATIONS = "spark.indextables.companion.locations"
@@ -123,3 +125,34 @@ def test_changes_of_rows_by_a_search_are_not_read_from_the_companion(spark, tabl
     with pytest.raises(Exception, match="SEARCH_NOT_PUSHED"):
         spark.sql(f"DELETE FROM {name} WHERE message indexquery 'word3'")
     assert spark.table(name).count() == 400
+
+
+def test_another_table_in_the_place_of_the_source_is_noticed(spark, tmp_path):
+    """Dropped and created again, it starts with version 0, as the one before did."""
+    place, index = str(tmp_path / "events"), str(tmp_path / "index")
+    property_ = f"TBLPROPERTIES ('indextables.companion.location' = '{index}')"
+    search = "SELECT count(*) FROM default.replaced WHERE message indexquery 'word'"
+    spark.conf.set("spark.indextables.companion.answers", "all")
+    try:
+        for number, rows in enumerate((30, 20, 10)):
+            spark.sql(
+                f"CREATE TABLE default.replaced USING delta {property_} LOCATION '{place}' AS "
+                f"SELECT id, concat('word ', id) AS message FROM range({rows})"
+            )
+            if number == 0:
+                spark.sql(
+                    f"BUILD INDEXTABLES COMPANION FOR DELTA '{place}' "
+                    f"INDEXING MODES ('message':'text') AT LOCATION '{index}'"
+                ).collect()
+                assert spark.sql(search).first()[0] == rows
+            else:
+                with pytest.raises(Exception, match="COMPANION_REPLACED"):
+                    spark.sql(search).collect()
+            # what Spark can answer itself, it does
+            counted = spark.sql("SELECT count(*) FROM default.replaced WHERE id >= 5").first()[0]
+            assert counted == rows - 5
+            spark.sql("DROP TABLE default.replaced")
+            shutil.rmtree(place)
+    finally:
+        spark.conf.unset("spark.indextables.companion.answers")
+        spark.sql("DROP TABLE IF EXISTS default.replaced")
