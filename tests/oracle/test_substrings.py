@@ -16,6 +16,7 @@ PIECES = [
     "ÄÖü",
     "ß",
     "İx",
+    "KELVİN \u212a",
     "ΟΔΟΣ ",
     "οδος",
     "a.b",
@@ -89,3 +90,32 @@ def test_explain_says_what_is_read(spark, views):
     assert "reads every value" not in plan("message LIKE '%rror%'")
     assert "reads every value of: [message]" in plan("message LIKE '%rr%'")
     assert "CONTAINS(LOWER(message)" in plan("message ILIKE '%rror%'")
+
+
+@pytest.mark.parametrize("local", ["true", "false"], ids=["planner", "executors"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "message ILIKE '%Kel%'",
+        "lower(message) LIKE '%i'",
+        "message ILIKE 'errorTIME%'",
+        "name ILIKE '%(k'",
+        "name ILIKE '%k%' AND NOT message ILIKE '%elvi%'",
+    ],
+)
+def test_ascii_in_any_case_is_counted_by_the_index(spark, views, local: str, condition: str):
+    counted = "SELECT count(*), min(id), max(id) FROM {} WHERE " + condition
+    wanted = spark.sql(counted.format("plain")).first()
+    spark.conf.set(LOCAL, local)
+    try:
+        assert spark.sql(counted.format("indexed")).first() == wanted
+        plan = spark.sql("EXPLAIN " + counted.format("indexed")).first()[0]
+        assert "pushed aggregates: [COUNT(*), MIN(id), MAX(id)]" in plan
+    finally:
+        spark.conf.unset(LOCAL)
+
+
+def test_other_texts_in_any_case_are_narrowed_by_the_index(spark, views):
+    plan = spark.sql("EXPLAIN SELECT count(*) FROM indexed WHERE message ILIKE '%ÖÜE%'").first()[0]
+    assert "pushed aggregates" not in plan
+    assert "reads every value" not in plan

@@ -19,7 +19,7 @@ from indextables.expr.casts import (
     narrow_float,
     solve,
 )
-from indextables.expr.patterns import simplify_like
+from indextables.expr.patterns import in_any_case, simplify_like
 from indextables.expr.predicate import (
     FALSE,
     TRUE,
@@ -379,7 +379,7 @@ def _text_test(node: TextTest, scope: Scope) -> Predicate:  # noqa: PLR0911
 
 
 def _lower_test(node: TextTest, lower: Call, scope: Scope) -> Predicate:
-    """A test of `lower(column)`: Spark lowers, the index knows which rows may pass."""
+    """A test of `lower(column)`: exact for ASCII; else it is only known which rows may pass."""
     opaque = _opaque(node.kind, node.value, node.pattern)
     subject = column_under_casts(lower.args[0], scope.schema)
     text = node.pattern.value if isinstance(node.pattern, Literal) else None
@@ -387,6 +387,9 @@ def _lower_test(node: TextTest, lower: Call, scope: Scope) -> Predicate:
         return opaque
     if node.kind not in ("prefix", "suffix", "contains") or not isinstance(text, str):
         return opaque
+    written = in_any_case(node.kind, text)
+    if written is not None:
+        return TextMatch(subject[0], subject[1], "expression", written)
     return Approximate(Holding(subject[0], subject[1], text), opaque)
 
 

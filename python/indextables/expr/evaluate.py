@@ -153,7 +153,7 @@ def _text(leaf: TextMatch, column: pa.Array) -> pa.Array | None:
         return None
     if leaf.kind == "like":
         return pc.match_like(decoded(column), leaf.pattern)
-    pattern = translate_regex(leaf.pattern)
+    pattern = leaf.pattern if leaf.kind == "expression" else translate_regex(leaf.pattern)
     return None if pattern is None else pc.match_substring_regex(decoded(column), pattern)
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 ANY = "%"
 ONE = "_"
+# the only characters beyond ASCII whose lower case has an ASCII letter: the sign of Kelvin, and the
+# capital i with a dot, which becomes an i and a dot
+_KELVIN, _DOTTED = "\u212a", "\u0130"
 
 
 def simplify_like(pattern: str, escape: str) -> tuple[str, str] | None:
@@ -55,3 +60,23 @@ def _collapse_ends(parts: list[tuple[str, bool]], wild: list[int]) -> str | None
 
 def _written(char: str, special: bool) -> str:  # noqa: FBT001
     return char if special or char not in (ANY, ONE, "\\") else "\\" + char
+
+
+def in_any_case(kind: str, text: str) -> str | None:
+    """An expression for values whose lower case begins with, ends with or contains an ASCII text.
+
+    It is in the engine's syntax. None if the text is empty, not ASCII, or not in lower case itself.
+    """
+    if not text or not text.isascii() or text != text.lower():
+        return None
+    chars = [_in_any_case(char) for char in text]
+    if text[-1] == "i" and kind != "suffix":
+        chars[-1] = f"[iI{_DOTTED}]"
+    start, end = "\\A" if kind == "prefix" else "", "\\z" if kind == "suffix" else ""
+    return start + "".join(chars) + end
+
+
+def _in_any_case(char: str) -> str:
+    if not char.isalpha():
+        return char if char.isalnum() else re.escape(char)
+    return f"[{char}{char.upper()}{_KELVIN if char == 'k' else ''}]"

@@ -168,7 +168,10 @@ class OneOf:
 
 @dataclass(frozen=True)
 class TextMatch:
-    """Bound form: a string column against a constant pattern of a kind of `TextTest`."""
+    """Bound form: a string column against a constant pattern.
+
+    `kind` is one of `TextTest`, or expression: a regular expression in the engine's syntax.
+    """
 
     path: Path
     type: DataType

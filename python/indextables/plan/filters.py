@@ -338,6 +338,8 @@ def _range(leaf: Range, field: str) -> Tree | None:
 def _text(leaf: TextMatch, field: str) -> Tree | None:
     if leaf.kind in ("regex", "like") and not is_valid(leaf.pattern):
         return None
+    if leaf.kind == "expression":
+        return {"type": "regex", "field": field, "pattern": leaf.pattern}
     if leaf.kind == "regex":
         pattern = translate_regex(leaf.pattern)
         return None if pattern is None else {"type": "regex", "field": field, "pattern": pattern}

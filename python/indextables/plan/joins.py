@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from indextables.plan.scan import ScanPlan
 
 ALWAYS, BROADCAST = "always", "broadcast"
-# assumed, not measured: finding the rows of a key takes about as long as reading this many rows
-_ROWS_PER_KEY = 10
+# finding and reading the row of a key takes as long as reading this many rows if keys lie all over
+# the table: 29 µs of CPU each of 10,000 keys, 0.68 µs for a row of eight columns
+_ROWS_PER_KEY = 40
 # so few keys are always looked up
 _FEW_KEYS = 1000
 # computing the keys once more may take this much of what reading all rows would

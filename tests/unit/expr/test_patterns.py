@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indextables.expr.patterns import simplify_like
+from indextables.expr.patterns import in_any_case, simplify_like
 from indextables.expr.regexes import translate_regex
 
 PARTS = st.lists(st.sampled_from(list("ab%_\\!é\n")), max_size=6).map("".join)
@@ -112,3 +112,22 @@ def test_translated_regex_finds_what_java_finds(start, middle, end, text):
 )  # fmt: skip
 def test_what_may_differ_is_left_to_spark(pattern):
     assert translate_regex(pattern) is None
+
+
+CASES = {"prefix": str.startswith, "suffix": str.endswith, "contains": str.__contains__}
+
+
+@given(
+    st.sampled_from(sorted(CASES)),
+    st.text(alphabet="aiks.( \n", min_size=1, max_size=3),
+    st.text(alphabet="aAiIkKsS\u0130\u212a\u017f\u0307.( ß\n", max_size=6),
+)
+def test_ascii_is_found_in_what_lower_makes(kind, part, text):
+    expression = in_any_case(kind, part)
+    found = pc.match_substring_regex(pa.array([text]), expression)[0].as_py()
+    assert found == CASES[kind](text.lower(), part)
+
+
+@pytest.mark.parametrize("part", ["", "A", "é", "k\u212a"])
+def test_case_beyond_ascii_is_left_to_spark(part):
+    assert in_any_case("contains", part) is None

@@ -41,7 +41,7 @@ def test_keys_are_computed_again_only_if_that_reads_less_than_the_table():
 
 
 def test_more_keys_than_a_tenth_of_the_rows_are_not_looked_up():
-    assert key_limit(1_000_000, 200_000) == 100_000
+    assert key_limit(1_000_000, 200_000) == 25_000
     assert key_limit(10_000_000, 200_000) == 200_000
     assert key_limit(50, 200_000) == 1000
     assert key_limit(None, 200_000) == 200_000
