@@ -54,6 +54,18 @@ try:
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
+SEVERAL = """
+import json, sys
+from indextables.config.settings import resolve
+from indextables.runtime.side_by_side import side_by_side
+from indextables.storage import open_store
+store = open_store("s3://b/t", resolve(json.loads(sys.argv[1])), {})
+print("started", flush=True)
+try:
+    side_by_side(store.get, ["a", "b", "c", "d"], 3)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
 
 
 @pytest.fixture
@@ -103,6 +115,12 @@ def test_an_interrupt_is_heard_while_a_store_keeps_silent(silent):
     endpoint, asked = silent
     given = options(endpoint, readTimeout="600000", retryTimeout="600000")
     interrupt(asked, OPEN, json.dumps(given))
+
+
+def test_an_interrupt_is_heard_while_several_requests_are_waited_for(silent):
+    endpoint, asked = silent
+    given = options(endpoint, readTimeout="600000", retryTimeout="600000")
+    interrupt(asked, SEVERAL, json.dumps(given))
 
 
 @pytest.mark.parametrize("splits", [1, 3])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from indextables.config import maintenance as keys
 from indextables.errors import StorageError
+from indextables.runtime.side_by_side import side_by_side
 from indextables.runtime.steps import run_tasks
 from indextables.storage import Store
 
@@ -46,9 +46,8 @@ def run_delete_task(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _delete(store: Store, paths: Sequence[str], tries: int, parallelism: int) -> list[str]:
-    with ThreadPoolExecutor(parallelism) as pool:
-        done = pool.map(partial(_delete_one, store, tries), paths)
-        return [path for path, deleted in zip(paths, done, strict=True) if not deleted]
+    done = side_by_side(partial(_delete_one, store, tries), paths, parallelism)
+    return [path for path, deleted in zip(paths, done, strict=True) if not deleted]
 
 
 def _delete_one(store: Store, tries: int, path: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from indextables.engine.cache import sync_cache
@@ -13,6 +12,7 @@ from indextables.engine.split import Split
 from indextables.errors import IndexTablesError
 from indextables.model.types import parse_schema
 from indextables.runtime.handles import native_store
+from indextables.runtime.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,7 +53,6 @@ def run_prewarm_task(
             note()
         return {"path": split["path"]}
 
-    with ThreadPoolExecutor(payload["parallelism"]) as pool:
-        results = list(pool.map(load, payload["splits"]))
+    results = side_by_side(load, payload["splits"], payload["parallelism"])
     sync_cache()
     return {"host": socket.gethostname(), "splits": results}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,15 +22,15 @@ from indextables.config import log as keys
 from indextables.errors import error
 from indextables.log import entries, operations
 from indextables.log.history import parse_timestamp
+from indextables.runtime.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from indextables.log import AddFile, Snapshot
     from indextables.log.actions import Action
     from indextables.read.table import OpenTable, Row
     from indextables.runtime.context import Context
-    from indextables.runtime.steps import Steps
+from indextables.runtime.steps import Steps
+
 _PARTS = (
     TARGET,
     Clause("TO VERSION AS OF", "version", NumberKind()),
@@ -122,14 +121,14 @@ def _keyed(files: pa.Table) -> dict[tuple[str, str], int]:
 
 def _check_files(table: OpenTable, wanted: Snapshot, back: list[AddFile]) -> None:
     """Fail if PURGE has deleted files of the version."""
-    needed: Iterable[str] = {
+    needed = {
         *(add.path for add in back),
         *(add.deletion_vector.file for add in back if add.deletion_vector is not None),
         *(index.file for index in wanted.hash_indexes if index.file is not None),
     }
-    with ThreadPoolExecutor(table.settings.get(keys.MAX_CONCURRENT_READS)) as pool:
-        found = zip(needed, pool.map(table.store.head, needed), strict=True)
-        missing = sorted(path for path, meta in found if meta is None)
+    paths, threads = sorted(needed), table.settings.get(keys.MAX_CONCURRENT_READS)
+    found = zip(paths, side_by_side(table.store.head, paths, threads), strict=True)
+    missing = [path for path, meta in found if meta is None]
     if missing:
         raise error(
             "RESTORE_FILES_MISSING",

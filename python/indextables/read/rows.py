@@ -6,8 +6,7 @@ import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,14 +32,14 @@ from indextables.read.spec import (
     row_id,
 )
 from indextables.runtime.handles import Vector, native_store, open_split
+from indextables.runtime.side_by_side import side_by_side
 from indextables.storage import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from indextables.plan.aggregates import AggregatePlan
 
-T = TypeVar("T")
 _CORES = os.cpu_count() or 1
 # splits read concurrently over a network, and searches started ahead
 _REMOTE_READERS = 32
@@ -72,7 +71,7 @@ def read_table(spec: ReadSpec, sources: Sequence[Source]) -> pa.Table:
     def one(source: Source) -> list[pa.RecordBatch]:
         return list(read_rows(spec, [source]))
 
-    parts = _side_by_side(one, sources, _readers(spec))
+    parts = side_by_side(one, sources, _readers(spec))
     return pa.Table.from_batches([batch for part in parts for batch in part], schema=schema)
 
 
@@ -82,7 +81,7 @@ def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
     def one(source: Source) -> int:
         return split_of(spec, source).count(spec.queries[source.query])
 
-    return sum(_side_by_side(one, sources, _readers(spec)))
+    return sum(side_by_side(one, sources, _readers(spec)))
 
 
 def gather_statistics(spec: ReadSpec, sources: Sequence[Source]) -> Iterable[dict[str, Any]]:
@@ -91,7 +90,7 @@ def gather_statistics(spec: ReadSpec, sources: Sequence[Source]) -> Iterable[dic
     def one(source: Source) -> dict[str, Any]:
         return split_of(spec, source).statistics(spec.queries)
 
-    return _side_by_side(one, sources, _readers(spec))
+    return side_by_side(one, sources, _readers(spec))
 
 
 def explain_row(spec: ReadSpec, source: Source, row: int) -> dict[str, Any]:
@@ -110,7 +109,7 @@ def find_docs(spec: ReadSpec, sources: Sequence[Source]) -> list[BitMap]:
             found |= BitMap(batch.column(0).to_numpy().astype("uint32"))
         return found
 
-    return list(_side_by_side(one, sources, _readers(spec)))
+    return side_by_side(one, sources, _readers(spec))
 
 
 def _readers(spec: ReadSpec) -> int:
@@ -126,44 +125,6 @@ def _is_looked_up(spec: ReadSpec) -> bool:
     return only_rows and all(query.is_lookup for query in spec.queries)
 
 
-def _side_by_side(
-    work: Callable[[Source], T], sources: Sequence[Source], readers: int
-) -> Iterable[T]:
-    """Work on several splits concurrently; this thread also takes work that no other has begun."""
-    if min(readers, len(sources)) <= 1:
-        return [work(source) for source in sources]
-    first, *others = sources
-    cancel = Cancel()
-
-    def stoppable(source: Source) -> T:
-        with cancel:
-            return work(source)
-
-    begun = [_pool(readers).submit(stoppable, source) for source in others]
-    try:
-        done = [work(first)]
-        for source, future in zip(others, begun, strict=True):
-            done.append(work(source) if future.cancel() else future.result())
-    except BaseException:
-        # an interrupt of this thread does not reach the others, which may wait for a silent store
-        cancel.ask()
-        raise
-    finally:
-        for future in begun:
-            future.cancel()
-    return done
-
-
-@lru_cache(maxsize=2)
-def _pool(readers: int) -> ThreadPoolExecutor:
-    """A thread pool that is kept: starting threads would take longer than a small query."""
-    return ThreadPoolExecutor(readers, "indextables reader")
-
-
-# a forked worker has none of its parent's threads
-os.register_at_fork(after_in_child=_pool.cache_clear)
-
-
 def _partials(
     spec: ReadSpec, plan: AggregatePlan, sources: Sequence[Source]
 ) -> Iterator[pa.RecordBatch]:
@@ -174,7 +135,7 @@ def _partials(
         return [complete_partial(batch, plan, whole) for batch in found.to_batches()]
 
     # other tasks use the other cores
-    parts = _side_by_side(one, sources, _readers(spec) if spec.is_remote else 1)
+    parts = side_by_side(one, sources, _readers(spec) if spec.is_remote else 1)
     table = pa.Table.from_batches([batch for part in parts for batch in part], schema=plan.schema)
     if len(sources) != 1:
         table = merge_partials(table, plan)

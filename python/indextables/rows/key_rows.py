@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from indextables.plan.contest import ARRIVAL, DELETES, ID
 from indextables.plan.tree import ALL
 from indextables.read.spec import DOC, SPLIT, Source, row_id, sources_of
 from indextables.read.splits import SplitReader
+from indextables.runtime.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,7 +122,8 @@ class KeyRows:
         """Live rows in these splits of a bucket whose key is among these new rows."""
         keys, ids = new.select(list(self.key.inside)), new.column(ID).combine_chunks()
 
-        def look(source: Source, num_rows: int) -> pa.Table:
+        def look(counted: tuple[Source, int]) -> pa.Table:
+            source, num_rows = counted
             known = (source.path, source.vector)
             if known not in self._found:
                 query = query_of_keys(keys, num_rows)
@@ -134,10 +135,10 @@ class KeyRows:
 
         sources = sources_of(files, [0] * files.num_rows)
         counts = [count or 0 for count in files.column("numRecords").to_pylist()]
-        self._sources |= {s.path: (s, n) for s, n in zip(sources, counts, strict=True)}
+        pairs = list(zip(sources, counts, strict=True))
+        self._sources |= {source.path: (source, count) for source, count in pairs}
         self._buckets |= {source.path: bucket for source in sources}
-        with ThreadPoolExecutor(min(len(sources), os.cpu_count() or 1)) as pool:
-            return list(pool.map(look, sources, counts))
+        return side_by_side(look, pairs, os.cpu_count() or 1)
 
     def full_rows(self, places: pa.Table) -> pa.Table:
         """All columns of rows given by split and position, in this order."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from indextables.commands.tasks import run_task
 from indextables.config.settings import Settings, resolve
 from indextables.log import Log, open_log
 from indextables.runtime.context import Executor
+from indextables.runtime.side_by_side import side_by_side
 from indextables.runtime.steps import HostProperties
 from indextables.storage import Store, find_location, open_store
 
@@ -68,8 +68,8 @@ class LocalContext:
         places: Sequence[str] = (),  # noqa: ARG002 (there is one place)
     ) -> list[dict[str, Any]]:
         """Run the tasks on one thread per core: the engine does the work."""
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            return list(pool.map(lambda payload: self.run_task(kind, payload), payloads))
+        threads = os.cpu_count() or 1
+        return side_by_side(lambda payload: self.run_task(kind, payload), payloads, threads)
 
     def run_task(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Run one task."""

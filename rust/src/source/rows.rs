@@ -10,6 +10,7 @@ use super::Source;
 use super::decode::{Projection, Stream, fetch, join_parts};
 use super::file::SourceFile;
 use super::runs::{Part, RowList, Run, Runs};
+use crate::cancel::Cancel;
 use crate::columns::Docs;
 use crate::error::{EngineError, Result};
 
@@ -119,8 +120,11 @@ impl SourceRows {
         for few in wanted.chunks(SIDE_BY_SIDE) {
             let fetched: Vec<Result<(usize, Vec<ArrayRef>)>> = std::thread::scope(|scope| {
                 let one = &one;
-                let threads: Vec<_> =
-                    few.iter().map(|part| scope.spawn(move || one(part))).collect();
+                let begin = |part| {
+                    let cancel = Cancel::current();
+                    scope.spawn(move || Cancel::during(cancel, || one(part)))
+                };
+                let threads: Vec<_> = few.iter().map(begin).collect();
                 let panicked = || Err(EngineError::internal("reading a source file panicked"));
                 threads.into_iter().map(|t| t.join().unwrap_or_else(|_| panicked())).collect()
             });

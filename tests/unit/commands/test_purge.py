@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,6 +10,7 @@ from indextables.commands.purge import run_purge
 from indextables.config.option import PREFIX
 from indextables.errors import InvalidError
 from indextables.log.actions import DeletionVector, RemoveFile
+from indextables.runtime.side_by_side import side_by_side
 from indextables.runtime.steps import finish
 from indextables.sql.local import LocalContext
 
@@ -127,9 +126,12 @@ def test_files_are_deleted_as_parallel_as_set(make, monkeypatch, setting, thread
     made = make((), {f"{PREFIX}purge.parallelism": setting})
     made.write("splits/split-old.split", age_hours=1000)
     asked = []
-    monkeypatch.setattr(
-        delete_task, "ThreadPoolExecutor", lambda n: asked.append(n) or ThreadPoolExecutor(n)
-    )
+
+    def noted(work, paths, parallelism):
+        asked.append(parallelism)
+        return side_by_side(work, paths, parallelism)
+
+    monkeypatch.setattr(delete_task, "side_by_side", noted)
     _purge(made)
     assert asked == [threads]
     assert "splits/split-old.split" not in made.stored()
