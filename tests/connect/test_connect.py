@@ -155,6 +155,11 @@ table = IndexTable.forPath(spark, sys.argv[2])
 assert (best.id, best.message, best._snippet) == (2, "cart opened", "<b>cart</b> opened"), best
 assert table.toDF().where(indexquery("message", "timeout")).count() == 1
 assert table.history().count() == 2
+# what notebooks show
+assert "rows" in table._repr_html_()
+assert ">cart</mark>" in table.search("cart")._repr_html_()
+assert table.history().first().operation in table.history()._repr_html_()
+assert "cart" in table.explain(query="cart")._repr_html_()
 spark.stop()
 """
 

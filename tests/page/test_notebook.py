@@ -80,6 +80,7 @@ def test_spark_tables_and_searches(spark, tmp_path):
     assert found.count() == 3
     history = table.history(1)
     assert history.first()["operation"] in history._repr_html_()
+    assert "1 of 2 are read" in table.explain("day = '2026-01-01'")._repr_html_()
 
 
 @pytest.mark.spark

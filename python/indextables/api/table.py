@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from indextables.api.ask import search_text
 from indextables.api.local import Table
 from indextables.api.local import open as open_local
+from indextables.api.notebook import Explanation
 from indextables.api.page import Page, is_setting
 from indextables.commands.build_companion import BuildCompanion
 from indextables.commands.checkpoint import Checkpoint
@@ -22,7 +23,6 @@ from indextables.commands.purge import Purge
 from indextables.commands.reindex import Reindex
 from indextables.commands.restore import Restore
 from indextables.commands.target import Target
-from indextables.config.option import PREFIX
 from indextables.config.settings import resolve
 from indextables.errors import TableExistsError, TableNotFoundError, error
 from indextables.log import open_log
@@ -78,9 +78,7 @@ class IndexTable:
 
         It runs where this program runs, with the configuration of the session.
         """
-        given = self._spark.conf.getAll
-        session = given() if callable(given) else given
-        return Page([self.path], {k: v for k, v in session.items() if is_setting(k)})
+        return Page([self.path], self._options)
 
     @classmethod
     def forPath(cls, spark: SparkSession, path: str) -> IndexTable:  # noqa: N802
@@ -179,6 +177,17 @@ class IndexTable:
         )
         return best
 
+    def explain(
+        self,
+        where: str | None = None,
+        query: str | None = None,
+        *,
+        order_by: Sequence[str] = (),
+        limit: int | None = None,
+    ) -> Explanation:
+        """Say how rows that match a predicate and a query would be read, without reading them."""
+        return self._local().explain(where, query, order_by=order_by, limit=limit)
+
     def explain_score(
         self, query: str, where: str | None = None, limit: int = 10
     ) -> list[dict[str, Any]]:
@@ -222,8 +231,12 @@ class IndexTable:
         )
 
     def _local(self) -> Table:
-        options = {k: v for k, v in self._spark.conf.getAll.items() if k.startswith(PREFIX)}
-        return open_local(self.path, options=options)
+        return open_local(self.path, options=self._options)
+
+    @property
+    def _options(self) -> dict[str, str]:
+        """What the session says of tables, for work that is done without Spark."""
+        return {key: text for key, text in self._spark.conf.getAll.items() if is_setting(key)}
 
     def delete(self, condition: Expression | None = None) -> None:
         """Delete the rows that match a condition, which may include searches, or all rows.
