@@ -50,6 +50,11 @@ HDFS := $(CACHE)/jars/hadoop-client-minicluster-$(HADOOP).jar
 # Delta's and Iceberg's own connectors, for the oldest Spark
 ICEBERG ?= 1.11.0
 LAKES := $(CACHE)/jars/lakes-$(DELTA)-$(ICEBERG)
+# the program COMMAND from Debian's PACKAGES, or a word about WHAT is skipped: $(call debian,COMMAND,PACKAGES,WHAT)
+debian = command -v $(1) >/dev/null \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { apt-get update -qq || true; } \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $(2) >/dev/null; } \
+	|| echo "no $(1): $(3) will be skipped (apt-get install $(2))"
 RUST_SOURCES := $(shell find rust/src -name '*.rs') rust/Cargo.toml rust/Cargo.lock
 SCALA_SOURCES := $(shell find jvm -name '*.scala' -o -path '*/services/*' -type f -o -path '*/resources/*' -type f)
 
@@ -57,15 +62,15 @@ SCALA_SOURCES := $(shell find jvm -name '*.scala' -o -path '*/services/*' -type 
 help: ## Show this help
 	@awk 'BEGIN{FS=":.*##"} /^##@/{printf "\n%s\n",substr($$0,5)} /^[a-z-]+:.*##/{printf "  %-13s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.ready $(NATIVE) $(JAR) servers browser ## Create .venv with everything built (idempotent)
+setup: $(VENV)/.ready $(NATIVE) $(JAR) servers browser kerberos ## Create .venv with everything built (idempotent)
 
 servers: $(MINIO) $(AZURITE) $(HDFS) ## Fetch the object stores of the tests (minutes once, then cached)
 
 browser: ## Install the browser of the page's tests (Debian's chromium)
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null \
-		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { apt-get update -qq || true; } \
-			&& apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
-		|| echo "no chromium: tests of the page in a browser will be skipped (apt-get install chromium)"
+	@command -v google-chrome >/dev/null || $(call debian,chromium,chromium,tests of the page in a browser)
+
+kerberos: ## Install the Kerberos of the tests of HDFS (Debian's krb5-kdc)
+	@export PATH="$$PATH:/usr/sbin"; $(call debian,krb5kdc,krb5-kdc krb5-admin-server krb5-user,tests of Kerberos)
 
 demo: $(VENV)/.ready $(NATIVE) $(JAR) ## Index, search, aggregate and change a sample of log events
 	$(BIN)/python -m indextables.cli demo
@@ -200,4 +205,4 @@ $(LAKES): | $(VENV)/.ready
 	rm -rf $@.ivy
 	mv $@.new $@
 
-.PHONY: help setup servers browser demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers docs screenshots wheel sdist release-check clean
+.PHONY: help setup servers browser kerberos demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers docs screenshots wheel sdist release-check clean

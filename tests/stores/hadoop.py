@@ -11,6 +11,8 @@ from typing import Any, Self
 import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JError
+from tests.stores import kerberos
+from tests.stores.kerberos import Kerberos
 from tests.stores.servers import CACHE
 
 # Spark has Hadoop's client; this is the rest of the same version, fetched by `make servers`
@@ -53,6 +55,10 @@ class Hadoop:
         files.mkdirs(home)
         files.setOwner(home, user, user)
 
+    def owner(self, path: str) -> str:
+        files = self.cluster.getFileSystem(0)
+        return files.getFileStatus(self.gateway.jvm.org.apache.hadoop.fs.Path(path)).getOwner()
+
     def __enter__(self) -> Self:
         return self
 
@@ -62,8 +68,10 @@ class Hadoop:
         _kill(self.process)
 
 
-def start(folder: Path) -> Hadoop:
+def start(folder: Path, realm: Kerberos | None = None, protection: str = "") -> Hadoop:
     options = ["-Xmx384m", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true"]
+    if realm is not None:
+        options.append(f"-Djava.security.krb5.conf={realm.environ['KRB5_CONFIG']}")
     with (folder / "hdfs.log").open("wb") as log:
         port, token, process = launch_gateway(
             classpath=f"{MINICLUSTER}:{_CLIENTS}/*",
@@ -77,7 +85,9 @@ def start(folder: Path) -> Hadoop:
         )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
     try:
-        return Hadoop(gateway, process, _cluster(gateway.jvm, folder))
+        if realm is None:
+            return Hadoop(gateway, process, _cluster(gateway.jvm, folder))
+        return Hadoop(gateway, process, _secure(gateway.jvm, folder, realm.keys, protection))
     except Py4JError as cause:
         # the JVM tells what failed, as long as it lives
         text = str(cause)
@@ -85,11 +95,51 @@ def start(folder: Path) -> Hadoop:
         raise RuntimeError(text) from None
 
 
-def _cluster(jvm: Any, folder: Path) -> Any:
-    conf = jvm.org.apache.hadoop.conf.Configuration()
+def _configuration(jvm: Any, folder: Path) -> Any:
+    conf = jvm.org.apache.hadoop.hdfs.HdfsConfiguration()
     conf.set("hdfs.minidfs.basedir", str(folder / "data"))
     # nothing here has to outlive a power cut
     conf.setBoolean("dfs.namenode.edits.noeditlogchannelflush", True)
+    return conf
+
+
+def _secure(jvm: Any, folder: Path, keytab: str, protection: str) -> Any:
+    """One name node and one data node that ask everybody for a ticket."""
+    conf = _configuration(jvm, folder)
+    services = {
+        f"dfs.{service}.{key}": value
+        for service in ("namenode", "datanode")
+        for key, value in (("kerberos.principal", kerberos.HOST), ("keytab.file", keytab))
+    }
+    more = {
+        "dfs.web.authentication.kerberos.principal": kerberos.WEB,
+        "dfs.web.authentication.kerberos.keytab": keytab,
+        "dfs.block.access.token.enable": "true",
+        "ignore.secure.ports.for.testing": "true",
+    }
+    for key, value in (services | more | secure_keys(protection)).items():
+        conf.set(key, value)
+    users = jvm.org.apache.hadoop.security.UserGroupInformation
+    users.setConfiguration(conf)
+    users.loginUserFromKeytab(kerberos.HOST, keytab)
+    builder = jvm.org.apache.hadoop.hdfs.MiniDFSCluster.Builder(conf)
+    cluster = builder.numDataNodes(1).checkDataNodeAddrConfig(False).build()
+    cluster.waitActive()
+    return cluster
+
+
+def secure_keys(protection: str) -> dict[str, str]:
+    """What the clients and the servers of a secure cluster have to know."""
+    return {
+        "hadoop.security.authentication": "kerberos",
+        "hadoop.rpc.protection": protection,
+        "dfs.data.transfer.protection": protection,
+        "dfs.namenode.kerberos.principal": kerberos.HOST,
+    }
+
+
+def _cluster(jvm: Any, folder: Path) -> Any:
+    conf = _configuration(jvm, folder)
     topology = jvm.org.apache.hadoop.hdfs.MiniDFSNNTopology.simpleHATopology()
     builder = jvm.org.apache.hadoop.hdfs.MiniDFSCluster.Builder(conf)
     cluster = builder.nnTopology(topology).numDataNodes(1).build()

@@ -19,6 +19,9 @@ const MACHINE: [&str; 5] = [
 ];
 const NO_CREDENTIALS: &str = "none were found in a credentials provider, the keys of this package, \
     Hadoop's keys, the environment, or the role of this machine";
+/// What Kerberos says of a user without a ticket.
+const NO_TICKET: [&str; 2] = ["GSS_S_NO_CRED", "GSS_S_CREDENTIALS_EXPIRED"];
+const KINIT: &str = "this user has no valid Kerberos ticket; run kinit";
 const WAITED: [&str; 4] = ["timed out", "timeout", "retries", "error sending request"];
 
 /// What messages must not show, and what they say about a store that does not answer.
@@ -74,9 +77,11 @@ impl Client {
         use object_store::Error as E;
         let text = error.to_string();
         let detail = self.wording.strike(text.lines().next().unwrap_or_default().to_owned());
-        if MACHINE.iter().any(|place| detail.contains(place)) {
-            let detail = NO_CREDENTIALS.to_owned();
-            return EngineError::Credentials { url: self.url.to_string(), detail };
+        for (signs, missing) in [(&MACHINE[..], NO_CREDENTIALS), (&NO_TICKET[..], KINIT)] {
+            if signs.iter().any(|sign| detail.contains(sign)) {
+                let detail = missing.to_owned();
+                return EngineError::Credentials { url: self.url.to_string(), detail };
+            }
         }
         match error {
             E::Unauthenticated { .. } => {
