@@ -1,37 +1,46 @@
-"""Spark's worker daemon, in which tasks that write wait for the test before they report.
+"""Spark's worker daemon, in which tasks wait for the test: writers at their end, readers halfway.
 
-Named by `spark.python.daemon.module`. While the file `hold` is in the folder that HOLD names, a
-task that has written its rows leaves its process id there and waits until `hold` is gone.
+Named by `spark.python.daemon.module`. While the file `hold-writes` is in the folder that HOLD
+names, a task that has written its rows leaves its process id there and waits until that file is
+gone. A task that has read its first rows does the same while `hold-reads` is there.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from indextables.spark import write_task
+from indextables.spark import read_task, write_task
 
-_original = write_task._reported
+_write = write_task._reported
+_read = read_task.read_rows
 
 
-def _held(*args: Any) -> Any:
-    report = _original(*args)
-    folder = Path(os.environ["HOLD"])
-    while (folder / "hold").exists():
-        (folder / f"{os.getpid()}.held").touch()
-        time.sleep(0.02)
+def _held_write(*args: Any) -> Any:
+    report = _write(*args)
+    _wait_while("hold-writes")
     return report
 
 
-def held(folder: Path) -> set[int]:
-    """The processes that wait."""
-    return {int(file.stem) for file in folder.glob("*.held")}
+def _held_read(*args: Any) -> Iterator[Any]:
+    for batch in _read(*args):
+        yield batch
+        _wait_while("hold-reads")
+
+
+def _wait_while(word: str) -> None:
+    folder = Path(os.environ["HOLD"])
+    while (folder / word).exists():
+        (folder / f"{os.getpid()}.held").touch()
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":
     from pyspark import daemon
 
-    write_task._reported = _held
+    write_task._reported = _held_write
+    read_task.read_rows = _held_read
     daemon.manager()

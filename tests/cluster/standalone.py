@@ -35,18 +35,18 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def standalone(folder: Path, workers: int = 3) -> Iterator[Cluster]:
+def standalone(folder: Path, workers: int = 3, java_options: str = "") -> Iterator[Cluster]:
     """Start a cluster and stop it, with everything that it started."""
     started: list[subprocess.Popen[bytes]] = []
     try:
         options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-        started.append(_start("master.Master", options, folder / "master"))
+        started.append(_start("master.Master", options, folder / "master", java_options))
         url = _wait_for(_MASTER, folder / "master", started[0])
         for number in range(workers):
             place = folder / f"worker-{number}"
             options = ["--host", f"127.0.0.{number + 2}", "--port", "0", "--webui-port", "0"]
             options += ["--cores", "2", "--memory", "1g", "--work-dir", str(place / "work")]
-            started.append(_start("worker.Worker", [*options, url], place))
+            started.append(_start("worker.Worker", [*options, url], place, java_options))
         for number in range(workers):
             ready = re.compile("Successfully registered with (master)")
             _wait_for(ready, folder / f"worker-{number}", started[number + 1])
@@ -71,13 +71,15 @@ def stop(process: subprocess.Popen[bytes]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _start(name: str, options: list[str], folder: Path) -> subprocess.Popen[bytes]:
+def _start(
+    name: str, options: list[str], folder: Path, java_options: str
+) -> subprocess.Popen[bytes]:
     scratch = folder / "tmp"
     scratch.mkdir(parents=True)
     env = {
         **environment(),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": _SMALL_JVM,
+        "SPARK_DAEMON_JAVA_OPTS": f"{_SMALL_JVM} {java_options}",
         "SPARK_LOCAL_DIRS": str(scratch),
         # what lies there is seen by one worker only, as on a host of its own
         "TMPDIR": str(scratch),

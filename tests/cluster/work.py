@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 ROWS = 3000
+# one row in so many
+SOME = 3
 TASKS = {"spark.indextables.read.local.enabled": "false"}
 
 
@@ -101,15 +102,6 @@ def failing_append(path: str) -> str:
     return ""
 
 
-def hold(folder: str, *, on: bool) -> None:
-    """Let the writers of tasks wait at their end, or go on; see `held.py`."""
-    word = Path(folder) / "hold"
-    if on:
-        word.touch()
-    else:
-        word.unlink(missing_ok=True)
-
-
 def attempt(name: str, *args: Any) -> tuple[Any, str]:
     """What a function of this module returns, or what it raises, as text."""
     try:
@@ -120,6 +112,11 @@ def attempt(name: str, *args: Any) -> tuple[Any, str]:
 
 def statement(text: str) -> None:
     session().sql(text).collect()
+
+
+def delete_some(path: str) -> None:
+    """Delete rows of every split."""
+    statement(f"DELETE FROM indextables.`{path}` WHERE pmod(id, {SOME}) = 0")
 
 
 def upsert(path: str, first: int, last: int) -> None:
