@@ -42,6 +42,8 @@ def spark(tmp_path_factory):
         "spark.sql.catalog.lake.type": "hadoop",
         "spark.sql.catalog.lake.warehouse": str(folder / "iceberg"),
         "spark.sql.catalog.ix": "io.indextables.catalog.IndexTablesCatalog",
+        # tests create tables of the same name, each with a companion of its own
+        "spark.indextables.catalog.cache.ttl.minutes": "0",
     }.items():
         builder = builder.config(key, value)
     session = indextables.configure(builder).getOrCreate()
