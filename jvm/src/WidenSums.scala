@@ -1,6 +1,6 @@
 package org.apache.spark.sql.indextables
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Cast}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, CaseWhen, Cast, Expression, GetStructField, If, Literal}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, Average, Sum}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -18,23 +18,37 @@ object WidenSums extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case aggregate: Aggregate if Reads.ours(aggregate.child) => aggregate.transformExpressions {
-      case e @ AggregateExpression(sum @ Sum(column: AttributeReference, _), _, false, _, _) =>
-        def wide(kind: DataType) = over(e, sum, Cast(column, kind))
-        column.dataType match {
+      case e @ AggregateExpression(sum @ Sum(Column(kind, as), _), _, false, _, _) =>
+        def wide(kind: DataType) = over(e, sum, as(kind))
+        kind match {
           case ByteType | ShortType | IntegerType => wide(LongType)
           case FloatType => wide(DoubleType)
           case DecimalType.Fixed(digits, scale) if digits <= widestDecimal =>
             Cast(wide(DecimalType(digits + 10, scale)), DecimalType(digits + 10, scale))
           case _ => e
         }
-      case e @ AggregateExpression(average @ Average(column: AttributeReference, _), _, false, _, _)
-          if Seq(ByteType, ShortType, IntegerType, LongType, FloatType).contains(column.dataType) =>
-        over(e, average, Cast(column, DoubleType))
+      case e @ AggregateExpression(average @ Average(Column(kind, as), _), _, false, _, _)
+          if Seq(ByteType, ShortType, IntegerType, LongType, FloatType).contains(kind) =>
+        over(e, average, as(DoubleType))
     }
   }
 
+  /** A column or a member of one, also where a condition holds: its type, and the same in another type. */
+  private object Column {
+    type As = DataType => Expression
+
+    def unapply(e: Expression): Option[(DataType, As)] = e match {
+      case column @ (_: AttributeReference | _: GetStructField) => Some((column.dataType, (kind: DataType) => Cast(column, kind)))
+      case CaseWhen(Seq((condition, Column(kind, as))), None | Some(Literal(null, _))) => Some((kind, when(condition, as)))
+      case If(condition, Column(kind, as), Literal(null, _)) => Some((kind, when(condition, as)))
+      case _ => None
+    }
+
+    private def when(condition: Expression, as: As): As = kind => CaseWhen(Seq(condition -> as(kind)), None)
+  }
+
   // not by copying the function: its other arguments differ between Spark 4.0 and 4.3
-  private def over(e: AggregateExpression, function: AggregateFunction, argument: Cast): AggregateExpression =
+  private def over(e: AggregateExpression, function: AggregateFunction, argument: Expression): AggregateExpression =
     e.copy(aggregateFunction = function.withNewChildren(Seq(argument)).asInstanceOf[AggregateFunction])
 }
 

@@ -22,6 +22,8 @@ FUNCTIONS = [
     "max(day) FILTER (WHERE {c}), max(f64) FILTER (WHERE {c}), count(*), max(raw)",
     "bool_and({c}), bool_or({c}), every({c}), some({c}), any({c})",
     "count(CASE WHEN {c} THEN 1 END), max(CASE WHEN {c} THEN i16 END)",
+    "sum(CASE WHEN {c} THEN i32 END), avg(CASE WHEN {c} THEN i8 ELSE NULL END), count(*)",
+    "sum(CASE WHEN {c} THEN small END), sum(if({c}, i16, NULL))",
 ]
 SHAPES = [
     "SELECT {f} FROM {t} /* AS a0 */",
