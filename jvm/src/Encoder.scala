@@ -57,7 +57,9 @@ object Encoder {
     case Literal(value, kind) => literal(value, kind)
     case c: Cast => op("CAST", Seq(c.expression)).set("type", typeOf(c.dataType))
     case x: Extract => op("EXTRACT", Seq(x.source)).put("field", x.field)
-    case f: UserDefinedScalarFunc => op(f.name, f.children)
+    case f: UserDefinedScalarFunc =>
+      val clock = Clock.of(f.canonicalName).map(rules => LiteralValue(UTF8String.fromString(rules), StringType))
+      op(f.name, f.children ++ clock)
     case g: GeneralScalarExpression if Search.names(g.name) =>
       op(g.name, g.children.map { case c: Cast => c.expression; case other => other })
     case g: GeneralScalarExpression => op(g.name, g.children)

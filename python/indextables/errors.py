@@ -975,6 +975,12 @@ CODES: dict[str, Code] = {
         "older versions are removed by retention; choose a later timestamp",
         "22023",
     ),
+    "TIME_ZONE_UNKNOWN": Code(
+        InvalidError,
+        "`{zone}` is not a time zone that Python knows",
+        "use a name such as `Europe/Berlin`; install `tzdata` where the system has no time zones",
+        "22009",
+    ),
     "TOO_MANY_BUCKETS": Code(
         UnsupportedError,
         "a partition cannot have more than {limit} buckets",

@@ -287,9 +287,10 @@ class Table:
         `functions` are `count(*)`, `count(x)`, `count(distinct x)`, `sum(x)`, `avg(x)`, `min(x)`
         and `max(x)`; `by` are the group keys: columns, `indextables_histogram(x, 10)`,
         `indextables_date_histogram(ts, '1h')`, `indextables_range(x, 'low', NULL, 5, 'high', 5,
-        NULL)`, `date_trunc('day', ts)`. Columns of the result are named as written, or by the keys
-        of a mapping. Sums and averages are exact as in Spark: a sum of integers that overflows
-        is an error. `order_by` and `limit` apply to the groups.
+        NULL)`, `date_trunc('day', ts)` in UTC, `date_trunc('day', ts, 'Europe/Berlin')` by the
+        clocks of a time zone. Columns of the result are named as written, or by the keys of a
+        mapping. Sums and averages are exact as in Spark: a sum of integers that overflows is an
+        error. `order_by` and `limit` apply to the groups.
         """
         schema = self._snapshot.schema
         keys, wanted = _named(by), _named(functions)

@@ -7,8 +7,8 @@ that are not numbers, intervals that Spark would reject. Rows without a bucket a
 
 from __future__ import annotations
 
+import json
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -42,7 +42,6 @@ _TIME_TRUNCATIONS = {
 }
 # these are the same in every zone
 _ZONELESS = {"SECOND": "second", "MILLISECOND": "millisecond", "MICROSECOND": "microsecond"}
-_FIXED_ZONE = re.compile(r"(?:UTC|GMT)?([+-])([01][0-9]):([0-5][0-9])")
 
 
 def plan_bucket(expr: Expr, columns: Columns, time_zone: str = "") -> Bucket | None:
@@ -50,7 +49,9 @@ def plan_bucket(expr: Expr, columns: Columns, time_zone: str = "") -> Bucket | N
     if not isinstance(expr, Call):
         return None
     name = expr.name.lower()
-    args = expr.args[::-1] if name == "date_trunc" else expr.args
+    args = expr.args
+    if name == "date_trunc":
+        args = (*args[1:2], *args[:1], *args[2:])
     if name not in _BUCKETS or not args:
         return None
     found = column_under_casts(args[0], columns.schema)
@@ -143,24 +144,16 @@ def _date_trunc(
 ) -> Bucket | None:
     if not values or chain or kind_of(kind) != "timestamp":
         return None
-    word, offset = str(values[0]).upper(), _zone_offset(zone)
+    word = str(values[0]).upper()
     if word in _ZONELESS:
         return {"date_trunc": {"field": field, "unit": _ZONELESS[word]}}, _MOMENT
-    if word not in _TIME_TRUNCATIONS or offset is None:
+    # without the clock of a zone, which Spark sends with every call, times are those of UTC
+    if word not in _TIME_TRUNCATIONS or (len(values) == 1 and zone not in UTC_NAMES):
         return None
-    asked = {"field": field, "unit": _TIME_TRUNCATIONS[word], "time_zone_offset_us": offset}
+    asked = {"field": field, "unit": _TIME_TRUNCATIONS[word]}
+    if len(values) > 1:
+        asked["clock"] = json.loads(values[1])
     return {"date_trunc": asked}, _MOMENT
-
-
-def _zone_offset(zone: str) -> int | None:
-    """What clocks of a zone show beyond UTC, if that never changes."""
-    if zone in UTC_NAMES:
-        return 0
-    found = _FIXED_ZONE.fullmatch(zone)
-    if found is None:
-        return None
-    minutes = int(found[2]) * 60 + int(found[3])
-    return (minutes if found[1] == "+" else -minutes) * 60_000_000
 
 
 _BUCKETS = {

@@ -81,6 +81,9 @@ def render(value: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line per kind
         )
     if name in _TESTS:
         return f"{args[0]} {_TESTS[name]}"
+    if name == "date_trunc":
+        # what follows are the rules of a time zone
+        args = args[:2]
     if name == "CAST":
         return f"CAST({args[0]} AS {value['type']})"
     if name == "NOT":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from indextables.expr.aggregation import Function, SortKey
+from indextables.expr.clocks import clock_of
 from indextables.expr.cursor import Cursor
 from indextables.expr.predicate import Call, Column, Expr, Literal
 from indextables.expr.tokens import Kind, syntax_error, tokenize
@@ -93,6 +95,8 @@ class _Parser(Cursor):
 
     def checked(self, call: Call) -> Call:
         """The same call with complete, normalized arguments."""
+        if call.name == "date_trunc" and len(call.args) > 2:  # noqa: PLR2004 (unit and timestamp)
+            return self.zoned(call)
         if call.name not in FORMS:
             return call
         column, *others = call.args
@@ -104,6 +108,14 @@ class _Parser(Cursor):
         if found.min_doc_count > 1:
             raise syntax_error("min_doc_count is for SQL; filter the groups", self.text, 0)
         return Call(call.name, (column, *(_literal(value) for value in found.arguments)))
+
+    def zoned(self, call: Call) -> Call:
+        """The same call with the clock of the zone that it names."""
+        *others, zone = call.args
+        named = isinstance(zone, Literal) and isinstance(zone.value, str)
+        self.need("unit, timestamp and time zone", found=named and len(others) == 2)  # noqa: PLR2004
+        assert isinstance(zone, Literal)
+        return Call(call.name, (*others, _literal(json.dumps(clock_of(zone.value)))))
 
     def argument(self, name: str) -> Expr:
         if self.peek.kind is Kind.STRING:

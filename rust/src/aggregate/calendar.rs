@@ -6,7 +6,7 @@ const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
 
 /// Days since the epoch of the first day of a month (proleptic Gregorian calendar).
-fn days_of(year: i64, month: i64) -> i64 {
+pub fn first_of_month(year: i64, month: i64) -> i64 {
     // years begin in March, so that the leap day is the last day of its year
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let era = year.div_euclid(400);
@@ -27,11 +27,16 @@ fn month_of(day: i64) -> (i64, i64) {
     (year, if month < 10 { month + 3 } else { month - 9 })
 }
 
+/// The year of a timestamp in UTC.
+pub fn year_of(micros: i64) -> i64 {
+    month_of(micros.div_euclid(DAY)).0
+}
+
 /// The begin of the unit a time (microseconds since the epoch) lies in; weeks begin on Monday.
 pub fn truncate(micros: i64, unit: Unit) -> i64 {
     let floor = |step: i64| micros - micros.rem_euclid(step);
     let day = micros.div_euclid(DAY);
-    let first = |year: i64, month: i64| days_of(year, month) * DAY;
+    let first = |year: i64, month: i64| first_of_month(year, month) * DAY;
     match unit {
         Unit::Microsecond => micros,
         Unit::Millisecond => floor(1000),
@@ -58,7 +63,7 @@ pub fn truncate_months(micros: i64, step: i64) -> i64 {
     let (year, month) = month_of(micros.div_euclid(DAY));
     let months = year * 12 + month - 1;
     let first = months.div_euclid(step) * step;
-    days_of(first.div_euclid(12), first.rem_euclid(12) + 1).saturating_mul(DAY)
+    first_of_month(first.div_euclid(12), first.rem_euclid(12) + 1).saturating_mul(DAY)
 }
 
 #[cfg(test)]
@@ -90,7 +95,7 @@ mod tests {
             let (year, month) = month_of(i64::from(day));
             if let Some(date) = date {
                 prop_assert_eq!((i64::from(date.year()), i64::from(u8::from(date.month()))), (year, month));
-                let first = days_of(year, month);
+                let first = first_of_month(year, month);
                 prop_assert_eq!(i64::from(day) - first + 1, i64::from(date.day()));
             }
         }

@@ -9,7 +9,6 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use arrow::row::{OwnedRow, RowConverter, SortField};
 use std::sync::Arc;
 
-use super::calendar::truncate;
 use super::raw::{Block, Raw};
 use super::request::{Key, NamedRange};
 use crate::columns::build::cast;
@@ -168,13 +167,14 @@ impl<'a> KeyColumn<'a> {
                 }));
             }
             Key::DateTrunc { date_trunc } => {
-                let offset = date_trunc.time_zone_offset_us;
                 let values = micros_values(raw, block, self.column)?;
+                let present = || values.iter().flatten().copied();
+                let (least, most) = (present().min().unwrap_or(0), present().max().unwrap_or(0));
+                let clocks = date_trunc.clock.span(least, most);
                 let Numbered::Numbers(map, seen) = &mut self.numbered else { return Ok(()) };
                 for value in &values {
                     out.push(value.map_or(0, |value| {
-                        let local = truncate(value.wrapping_add(offset), date_trunc.unit);
-                        number_of(map, seen, local.wrapping_sub(offset))
+                        number_of(map, seen, clocks.truncate(value, date_trunc.unit))
                     }));
                 }
             }

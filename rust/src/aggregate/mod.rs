@@ -1,6 +1,7 @@
 //! Exact aggregation in columnar loops: per segment, in blocks, with any query and deletion vector.
 
 mod calendar;
+mod clock;
 mod functions;
 mod grouping;
 mod inputs;

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::calendar::truncate_months;
+use super::clock::Clock;
 use crate::error::{EngineError, Result};
 use crate::query::Node;
 
@@ -64,9 +65,8 @@ impl DateHistogram {
 pub struct DateTrunc {
     pub field: String,
     pub unit: Unit,
-    /// What local clocks show beyond UTC.
     #[serde(default)]
-    pub time_zone_offset_us: i64,
+    pub clock: Clock,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]

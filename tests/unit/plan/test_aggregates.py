@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 from decimal import Decimal as Number
 
@@ -293,18 +294,21 @@ def test_buckets_that_spark_sees_otherwise_are_left_to_spark():
     assert bucket("indextables_range", "x", *unnamed) is None
 
 
-def date_trunc(unit, zone):
-    key = {"op": "date_trunc", "args": [lit(unit, "string"), {"col": ["at"]}]}
+def date_trunc(unit, zone, *clock):
+    key = {"op": "date_trunc", "args": [lit(unit, "string"), {"col": ["at"]}, *clock]}
     plan = plan_aggregation(parse_aggregation({"group_by": [key]}), TIMES, time_zone=zone)
     return plan and plan.request["group_by"][0]["date_trunc"]
 
 
-def test_times_are_cut_by_the_clocks_of_a_zone_that_never_changes():
+def test_times_are_cut_by_the_clock_that_is_given():
     day = {"field": "at", "unit": "day"}
-    assert date_trunc("DAY", "UTC") == {**day, "time_zone_offset_us": 0}
-    assert date_trunc("day", "-05:30") == {**day, "time_zone_offset_us": -330 * 60_000_000}
+    assert date_trunc("DAY", "UTC") == day
+    clock = {"offset": 3208, "transitions": [[-2422054408, 3600]], "rules": []}
+    given = lit(json.dumps(clock), "string")
+    assert date_trunc("day", "UTC", given) == {**day, "clock": clock}
+    assert date_trunc("day", "Europe/Berlin", given) == {**day, "clock": clock}
     assert date_trunc("DAY", "Europe/Berlin") is None
-    assert date_trunc("SECOND", "Europe/Berlin") == {"field": "at", "unit": "second"}
+    assert date_trunc("SECOND", "Europe/Berlin", given) == {"field": "at", "unit": "second"}
 
 
 def test_days_become_moments_only_in_a_known_zone():
