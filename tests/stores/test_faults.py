@@ -8,14 +8,18 @@ import pyarrow as pa
 import pytest
 from tests.stores.conftest import BUCKET, Place, s3_place
 from tests.stores.proxy import CUT_AFTER, CUT_BEFORE, DENY, PASS, SLOW_DOWN, times
+from tests.stores.tables import make_table
 from tests.stores.test_engine import incomplete_uploads, rows, write
 from tests.stores.test_log import SCHEMA, add
 
+from indextables.commands.rebuild import find_splits, plan_rebuild
+from indextables.config.settings import resolve
 from indextables.engine.merge import MergeInput, merge_splits
 from indextables.engine.store import open_store as open_native
 from indextables.engine.writer import SplitWriter
 from indextables.errors import StorageError
 from indextables.log import Operation, Transaction, open_log
+from indextables.storage import open_store
 
 
 @pytest.fixture
@@ -160,3 +164,15 @@ def test_a_certificate_is_verified_when_the_endpoint_is_encrypted(tls_minio):
         store.put("a", b"")
     with pytest.raises(StorageError):
         write(store, "splits/a.split", rows(0, 1))
+
+
+def test_a_repair_leaves_out_no_split_that_the_store_refuses(place, proxy):
+    options = place.options | {"cloud.maxRetries": "0"}
+    url = make_table(f"{place.root}/repaired", place.settings, splits=3, each=20)
+    store = open_store(url, resolve(options))
+    splits = find_splits(store)
+    proxy.rule = times(1, SLOW_DOWN, "GET", "split-1.split")
+    with pytest.raises(StorageError, match="split-1"):
+        plan_rebuild(store, splits, place.settings)
+    whole = plan_rebuild(store, splits, place.settings)
+    assert [add.path for add in whole.adds] == [meta.path for meta in splits]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from indextables.config import log as keys
 from indextables.engine.source import Run
 from indextables.engine.split import Split
 from indextables.engine.writer import ColumnStats
@@ -24,6 +25,7 @@ from indextables.plan.companion import (
 )
 from indextables.plan.fields import remember_fields
 from indextables.runtime.handles import native_store
+from indextables.runtime.side_by_side import side_by_side
 from indextables.save.statistics import render_extremes
 
 if TYPE_CHECKING:
@@ -94,14 +96,8 @@ def find_splits(store: Store) -> list[ObjectMeta]:
 
 
 def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings) -> RebuildPlan:
-    """Read the metadata of every split, skipping those that cannot be read."""
-    read: list[DescribedSplit] = []
-    native = native_store(*store.native())
-    for meta in splits:
-        try:
-            read.append(DescribedSplit(meta, Split(native, meta.path).describe()))
-        except (CorruptError, StorageError) as problem:
-            _log.warning("skipping `%s`: %s", meta.path, problem)
+    """Read the metadata of every split, skipping those that are damaged or gone."""
+    read = _describe(store, splits, settings.get(keys.MAX_CONCURRENT_READS))
     if not read:
         raise error("REPAIR_NO_SPLITS", path=store.url)
     if any(split.said["layout"] == "companion" for split in read):
@@ -121,6 +117,22 @@ def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings)
         tuple(_add(split, schema, settings) for split in read),
         frozenset({LEAN_SPLITS} if lean else ()),
     )
+
+
+def _describe(store: Store, splits: Sequence[ObjectMeta], readers: int) -> list[DescribedSplit]:
+    """What the splits say about themselves; a store that fails must not cost a split its rows."""
+    native = native_store(*store.native())
+
+    def one(meta: ObjectMeta) -> DescribedSplit | None:
+        try:
+            return DescribedSplit(meta, Split(native, meta.path).describe())
+        except (CorruptError, StorageError) as problem:
+            if isinstance(problem, StorageError) and problem.code != "FILE_MISSING":
+                raise
+            _log.warning("skipping `%s`: %s", meta.path, problem)
+            return None
+
+    return [found for found in side_by_side(one, splits, readers) if found is not None]
 
 
 def _plan_companion(path: str, splits: Sequence[DescribedSplit], settings: Settings) -> RebuildPlan:

@@ -280,7 +280,7 @@ MAX_CONCURRENT_READS = Option(
     "transaction.maxConcurrentReads",
     integer(1),
     32,
-    "Log files read concurrently.",
+    "Log files, or footers of splits for REPAIR, read concurrently.",
     _GROUP,
 )
 MAX_FILE_BYTES = Option(
