@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_LASTING = frozenset(
+    {"FILE_MISSING", "STORAGE_BAD_PATH", "COMPANION_FILE_MISSING", "COMPANION_FILE_CHANGED"}
+)
+
+
 class IndexTablesError(Exception):
     """Base class of all errors of this package; has `code`, `hint` and `context`."""
 
@@ -28,6 +33,11 @@ class IndexTablesError(Exception):
         self.message = message
         self.hint = hint
         self.context = dict(context or {})
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether reading again fails in the same way: a file is damaged, changed or gone."""
+        return isinstance(self, CorruptError) or self.code in _LASTING
 
     def __str__(self) -> str:
         tail = f"; hint: {self.hint}" if self.hint else ""

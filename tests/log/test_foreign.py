@@ -12,13 +12,20 @@ from tests.log import changes as change
 from tests.log.tables import SetClock, Table, add, paths
 
 from indextables.engine.manifests import encode_manifest
-from indextables.errors import CorruptError, ProtocolError, TableNotFoundError
+from indextables.errors import (
+    CorruptError,
+    ProtocolError,
+    StorageError,
+    TableNotFoundError,
+    error,
+)
 from indextables.log import AddFile, Metadata, Protocol, codec, entries, names, open_log
 from indextables.log.actions import CommitInfo
 from indextables.log.compression import deflate
 from indextables.log.state import ManifestInfo, StateManifest
 from indextables.log.statefile import encode_state
 from indextables.model.types import parse_schema
+from indextables.storage import Store
 
 
 @pytest.fixture
@@ -426,6 +433,22 @@ def test_the_facts_of_a_state_are_looked_up_once(table):
     log.store.counters.reset()
     assert log.reader.load().protocol == log.snapshot().protocol
     assert log.store.counters.requests["get"] <= 2
+
+
+def test_an_older_state_that_the_store_fails_to_read_is_not_passed_over(table, monkeypatch):
+    put_state(table, "manifests/m.avro", version=2)
+    put_state(table, "manifests/m.avro", version=3)
+    table.log.store.delete(names.version_file(v) for v in range(2))
+    find, older = Store.find, f"{names.FOLDER}/{names.state_name(2)}/"
+
+    def failing(store, path):
+        if path.startswith(older):
+            raise error("STORAGE_FAILED", path=path, detail="planted")
+        return find(store, path)
+
+    monkeypatch.setattr(Store, "find", failing)
+    with pytest.raises(StorageError, match="planted"):
+        table.reopen().snapshot()
 
 
 @pytest.mark.parametrize("ruin", [b"Obj", None])

@@ -17,15 +17,6 @@ from indextables.runtime.side_by_side import side_by_side
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# errors that a retry does not fix
-_LASTING = (
-    "FILE_MISSING",
-    "SPLIT_CORRUPT",
-    "STORAGE_BAD_PATH",
-    "COMPANION_FILE_MISSING",
-    "COMPANION_FILE_CHANGED",
-)
-
 
 def run_prewarm_task(
     payload: Mapping[str, Any], note: Callable[[], None] = lambda: None
@@ -47,8 +38,8 @@ def run_prewarm_task(
                 # values that are read are kept by the caches on the way
                 deque(opened.search(None, wanted), maxlen=0)
         except IndexTablesError as failure:
-            lasting = failure.code in _LASTING
-            return {"path": split["path"], "error": failure.message, "lasting": lasting}
+            said = {"error": failure.message, "lasting": failure.is_lasting}
+            return {"path": split["path"], **said}
         finally:
             note()
         return {"path": split["path"]}

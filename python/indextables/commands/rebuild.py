@@ -127,7 +127,7 @@ def _describe(store: Store, splits: Sequence[ObjectMeta], readers: int) -> list[
         try:
             return DescribedSplit(meta, Split(native, meta.path).describe())
         except (CorruptError, StorageError) as problem:
-            if isinstance(problem, StorageError) and problem.code != "FILE_MISSING":
+            if not problem.is_lasting:
                 raise
             _log.warning("skipping `%s`: %s", meta.path, problem)
             return None

@@ -85,6 +85,8 @@ class FactReader:
             try:
                 return known.filled(self.read(self._states.read(version)))
             except (CorruptError, StorageError) as cause:
+                if not cause.is_lasting:
+                    raise
                 _log.warning("the state of version %d is passed over: %s", version, cause)
         return known
 

@@ -83,7 +83,7 @@ class StateBase:
         try:
             return self._files(keep)
         except (CorruptError, StorageError) as cause:
-            if isinstance(cause, StorageError) and cause.code != "FILE_MISSING":
+            if not cause.is_lasting:
                 raise
             self._memo["replayed"] = self.replayed(cause)
             return self._memo["replayed"]
