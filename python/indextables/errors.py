@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
+# codes of errors that a retry does not fix
 _LASTING = frozenset(
     {"FILE_MISSING", "STORAGE_BAD_PATH", "COMPANION_FILE_MISSING", "COMPANION_FILE_CHANGED"}
 )

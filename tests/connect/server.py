@@ -5,31 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pyspark
+from tests.stores.servers import free_port, wait_for_port
 
 from indextables.spark.session import spark_conf
 
 HOME = Path(pyspark.__file__).parent
-_PATIENCE_S = 240
 
 
 def environment() -> dict[str, str]:
     """Spark's scripts find this interpreter and nothing of a session that runs already."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     return {**kept, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(HOME)}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def settings(folder: Path) -> dict[str, str]:
@@ -65,22 +57,8 @@ def connect_server(folder: Path, more: Mapping[str, str] | None = None):
             command, env=environment(), cwd=folder, stdout=log, stderr=log, start_new_session=True
         )
         try:
-            _wait_for(process, port, folder / "server.log")
+            wait_for_port(process, port, folder / "server.log")
             yield f"sc://127.0.0.1:{port}"
         finally:
             os.killpg(process.pid, signal.SIGTERM)
             process.wait(30)
-
-
-def _wait_for(process: subprocess.Popen, port: int, log: Path) -> None:
-    end = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < end:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(0.2)
-                break
-        else:
-            return
-    raise RuntimeError(f"the server did not start: {log.read_text()[-2000:]}")

@@ -8,7 +8,7 @@ import urllib.request
 import pytest
 from tests.cluster import work
 from tests.cluster.driver import driver
-from tests.connect.server import free_port
+from tests.stores.servers import free_port
 
 pytestmark = pytest.mark.spark
 

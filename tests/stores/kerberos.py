@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+from tests.stores.servers import free_port, wait_for_port
 
 REALM = "SHIPS.TEST"
 HOST = f"hdfs/localhost@{REALM}"
@@ -17,7 +17,6 @@ WEB = f"HTTP/localhost@{REALM}"
 USER = f"me@{REALM}"
 # what is not on the PATH of users who are not root
 _PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
-_PATIENCE_S = 60
 _CLIENT = """[libdefaults]
 default_realm = {realm}
 dns_lookup_kdc = false
@@ -75,8 +74,7 @@ class Kerberos:
 
 
 def start(folder: Path) -> Kerberos:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     for name, text in (("krb5.conf", _CLIENT), ("kdc.conf", _SERVER)):
         (folder / name).write_text(text.format(realm=REALM, port=port, folder=folder))
     environ = {
@@ -92,18 +90,5 @@ def start(folder: Path) -> Kerberos:
     for name in (HOST, WEB, USER):
         found.run("kadmin.local", "-r", REALM, "-q", f"addprinc -randkey {name}")
         found.run("kadmin.local", "-r", REALM, "-q", f"ktadd -k {found.keys} {name}")
-    _wait_for(port)
+    wait_for_port(process, port, folder / "kdc.log")
     return found
-
-
-def _wait_for(port: int) -> None:
-    end = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
-        else:
-            return

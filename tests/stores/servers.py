@@ -8,9 +8,11 @@ import os
 import socket
 import ssl
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -18,6 +20,7 @@ from typing import Self
 CACHE = Path(os.environ.get("INDEXTABLES_CACHE", Path.home() / ".cache" / "indextables"))
 MINIO = CACHE / "bin" / "minio"
 AZURITE = CACHE / "npm" / "node_modules" / ".bin" / "azurite-blob"
+_PATIENCE_S = 240
 # the key every Azurite knows from its manual is replaced, so that it can be searched for
 AZURE_ACCOUNT = "tablesaccount"
 # only to see whether a server with a certificate of its own answers
@@ -30,6 +33,21 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def wait_for_port(process: subprocess.Popen, port: int, log: Path) -> None:
+    """Wait until a server that was started answers."""
+    end = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.2)
+                break
+        else:
+            return
+    raise RuntimeError(f"the server did not start: {log.read_text()[-2000:]}")
 
 
 @dataclass
@@ -154,3 +172,25 @@ def azurite(folder: Path, key: str) -> Server:
 def azure_key(text: str) -> str:
     """A key of the form Azure has."""
     return base64.b64encode(text.encode().ljust(64, b"-")).decode()
+
+
+@contextlib.contextmanager
+def silent_server() -> Iterator[tuple[str, threading.Event]]:
+    """The address of a server that never responds, and an event that is set by a request."""
+    listening, held, asked = socket.create_server(("127.0.0.1", 0)), [], threading.Event()
+
+    def accept() -> None:
+        while True:
+            try:
+                held.append(listening.accept()[0])
+            except OSError:
+                return
+            asked.set()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", asked
+    finally:
+        listening.close()
+        for connection in held:
+            connection.close()

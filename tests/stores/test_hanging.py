@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.stores.proxy import PASS, SILENT
+from tests.stores.servers import silent_server
 from tests.stores.tables import make_table
 
 from indextables.config.settings import resolve
@@ -71,21 +72,8 @@ except KeyboardInterrupt:
 @pytest.fixture
 def silent():
     """The address of a server that never responds, and an event that is set by a request."""
-    listening, held, asked = socket.create_server(("127.0.0.1", 0)), [], threading.Event()
-
-    def accept():
-        while True:
-            try:
-                held.append(listening.accept()[0])
-            except OSError:
-                return
-            asked.set()
-
-    threading.Thread(target=accept, daemon=True).start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}", asked
-    listening.close()
-    for connection in held:
-        connection.close()
+    with silent_server() as found:
+        yield found
 
 
 def options(endpoint: str, **more: str) -> dict[str, str]:

@@ -38,8 +38,8 @@ def run_prewarm_task(
                 # values that are read are kept by the caches on the way
                 deque(opened.search(None, wanted), maxlen=0)
         except IndexTablesError as failure:
-            said = {"error": failure.message, "lasting": failure.is_lasting}
-            return {"path": split["path"], **said}
+            lasting = failure.is_lasting
+            return {"path": split["path"], "error": failure.message, "lasting": lasting}
         finally:
             note()
         return {"path": split["path"]}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from indextables.log.actions import Action
     from indextables.read.table import OpenTable, Row
     from indextables.runtime.context import Context
-from indextables.runtime.steps import Steps
+    from indextables.runtime.steps import Steps
 
 _PARTS = (
     TARGET,

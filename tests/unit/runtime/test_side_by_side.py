@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.stores.servers import silent_server
 
 from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError
@@ -19,25 +18,11 @@ PATIENCE_S = 60
 
 @pytest.fixture
 def silent():
-    """A store that never answers, and a semaphore that counts its requests."""
-    listening, held, asked = socket.create_server(("127.0.0.1", 0)), [], threading.Semaphore(0)
-
-    def accept():
-        while True:
-            try:
-                held.append(listening.accept()[0])
-            except OSError:
-                return
-            asked.release()
-
-    threading.Thread(target=accept, daemon=True).start()
-    options = {"aws.accessKey": "a", "aws.secretKey": "b", "aws.region": "r"}
-    options["s3.endpoint"] = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    options |= {"cloud.readTimeout": "600000", "cloud.retryTimeout": "600000"}
-    yield open_store("s3://b/t", resolve(options), {}), asked
-    listening.close()
-    for connection in held:
-        connection.close()
+    """A store that never answers, and an event that is set by a request."""
+    with silent_server() as (endpoint, asked):
+        options = {"aws.accessKey": "a", "aws.secretKey": "b", "aws.region": "r"}
+        options |= {"cloud.readTimeout": "600000", "cloud.retryTimeout": "600000"}
+        yield open_store("s3://b/t", resolve(options | {"s3.endpoint": endpoint}), {}), asked
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
@@ -52,7 +37,7 @@ def test_a_failure_stops_what_others_wait_for(silent):
 
     def work(path):
         if path == "bad":
-            assert asked.acquire(timeout=PATIENCE_S)
+            assert asked.wait(PATIENCE_S)
             raise ValueError(path)
         try:
             store.get(path)
@@ -71,7 +56,7 @@ def test_an_interrupt_between_two_beginnings_stops_the_first(silent, monkeypatch
     class Interrupted(ThreadPoolExecutor):
         def submit(self, *call):
             if begun:
-                assert asked.acquire(timeout=PATIENCE_S)
+                assert asked.wait(PATIENCE_S)
                 raise KeyboardInterrupt
             begun.append(super().submit(*call))
             return begun[0]
