@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -339,15 +340,18 @@ class Table:
         names = [*self._snapshot.schema.names, *PSEUDO]
         return tuple(parse_sort_key(text, names) for text in order_by)
 
+    @cached_property
+    def _fields(self) -> dict[str, pa.Field]:
+        """All that may be read, by name; columns of the table take precedence."""
+        types = {**PSEUDO, **{field.name: field.type for field in self.schema}}
+        return {name: pa.field(name, kind) for name, kind in types.items()}
+
     def _wanted(self, names: Sequence[str]) -> pa.Schema:
-        schema = self.schema
-        unknown = [name for name in names if name not in PSEUDO and name not in schema.names]
+        unknown = [name for name in names if name not in self._fields]
         if unknown:
-            raise error(
-                "COLUMN_UNKNOWN", columns=", ".join(unknown), available=", ".join(schema.names)
-            )
-        types = {**PSEUDO, **{field.name: field.type for field in schema}}
-        return pa.schema([pa.field(name, types[name]) for name in dict.fromkeys(names)])
+            available = ", ".join(self.schema.names)
+            raise error("COLUMN_UNKNOWN", columns=", ".join(unknown), available=available)
+        return pa.schema([self._fields[name] for name in dict.fromkeys(names)])
 
 
 def _index_of(info: ColumnInfo) -> str:

@@ -43,8 +43,11 @@ class Cursor:
 
     def takes(self, *words: str) -> bool:
         """Take these words or symbols if they follow."""
-        found = self.matches(tuple((word,) for word in words))
-        self.at += len(words) if found else 0
+        if self.peek.spelled != words[0]:  # nearly always
+            return False
+        end = self.at + len(words)
+        found = [token.spelled for token in self.tokens[self.at : end]] == [*words]
+        self.at = end if found else self.at
         return found
 
     def need(self, wanted: str, *, found: bool) -> None:
@@ -65,8 +68,7 @@ class Cursor:
         """Whether these words follow."""
         following = self.tokens[self.at : self.at + len(words)]
         return len(following) == len(words) and all(
-            (token.word or (token.value if token.kind is Kind.SYMBOL else "")) in allowed
-            for token, allowed in zip(following, words, strict=True)
+            token.spelled in allowed for token, allowed in zip(following, words, strict=True)
         )
 
     def at_stop(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from indextables.errors import error
 
@@ -32,6 +33,11 @@ class Token:
     def word(self) -> str:
         """The upper-case word, empty for everything else: keywords are matched by it."""
         return self.value.upper() if self.kind is Kind.WORD else ""
+
+    @cached_property
+    def spelled(self) -> str:
+        """The upper-case word or the symbol, empty for names and strings in quotes."""
+        return self.value if self.kind is Kind.SYMBOL else self.word
 
     def is_symbol(self, symbol: str) -> bool:
         """Whether this is exactly that symbol."""

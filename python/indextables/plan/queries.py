@@ -30,7 +30,7 @@ def split_queries(
     """
     tests = _partition_tests(plan, columns)
     if not tests:
-        return [query_for(plan, columns, {})], [0] * files.num_rows
+        return [plan.query], [0] * files.num_rows
     values = partition_arrays(files, columns.schema, columns.partition_names)
     # predicates that cannot be evaluated here (some regular expressions) are not pushed either
     evaluated = [(test, evaluate_leaf(test, values)) for test in tests]

@@ -234,7 +234,7 @@ def _up_to(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
     if order_key(value) == order_key(float("nan")) and isinstance(value, float):
         return _every(known, value=True)
     compare = pc.less_equal if inclusive else pc.less
-    return pc.fill_null(compare(known.low, _scalar(value, known)), TRUE)
+    return _or_unknown(compare(known.low, _scalar(value, known)))
 
 
 def _from(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
@@ -244,8 +244,13 @@ def _from(known: Extremes, value: Any, *, inclusive: bool) -> pa.Array:
         return _every(known, value=True)
     scalar = _scalar(value, known)
     compare = pc.greater_equal if inclusive else pc.greater
-    certain = pc.fill_null(compare(known.high, scalar), TRUE)
+    certain = _or_unknown(compare(known.high, scalar))
     return pc.or_(certain, _continues(known.high, value)) if known.cut else certain
+
+
+def _or_unknown(truth: pa.Array) -> pa.Array:
+    """What is not known counts as true."""
+    return pc.fill_null(truth, TRUE) if truth.null_count else truth
 
 
 def _continues(texts: pa.Array, value: str) -> pa.Array:
@@ -266,7 +271,7 @@ def _may_match(leaf: TextMatch, known: Extremes) -> pa.Array:
     # the least string with the prefix is the prefix itself; the greatest is unbounded
     not_all_below = _from(known, prefix, inclusive=True)
     head = pc.utf8_slice_codeunits(known.low, 0, len(prefix))
-    not_all_above = pc.fill_null(pc.less_equal(head, small_scalar(prefix, head.type)), TRUE)
+    not_all_above = _or_unknown(pc.less_equal(head, small_scalar(prefix, head.type)))
     return pc.and_(not_all_below, not_all_above)
 
 

@@ -68,11 +68,15 @@ def same_splits(known: pa.Table, files: pa.Table) -> bool:
 
 def query_check(columns: Columns) -> Callable[[str, list[str]], object]:
     """Parses search queries against the columns, so that errors come before any work."""
-    fields = [
-        {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
-        for c in columns.searchable
-    ]
-    return lambda text, defaults: parse_query(text, fields, defaults)
+
+    def check(text: str, defaults: list[str]) -> object:
+        fields = [
+            {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
+            for c in columns.searchable
+        ]
+        return parse_query(text, fields, defaults)
+
+    return check
 
 
 def plan_predicates(

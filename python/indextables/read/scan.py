@@ -366,9 +366,11 @@ def _partials_from_log(scan: Scan) -> pa.Table | None:
 def count_scan(scan: Scan) -> int:
     """How many rows a scan finds; counts in the log are not read from splits."""
     _begin(scan)
-    filters, known = scan.plan.filters, scan.plan.rows_read
-    if known is not None and filters.partition_only and filters.exact:
-        return known
+    filters = scan.plan.filters
+    if filters.partition_only and filters.exact:
+        known = scan.plan.rows_read
+        if known is not None:
+            return known
     found = count_rows(scan.unscored, scan.sources)
     if not found:
         _warn(scan)

@@ -186,32 +186,46 @@ def _split_schema(table_schema: str, partition_columns: tuple[str, ...]) -> pa.S
     return Struct(tuple(inside)).to_arrow_schema()
 
 
+_OF_SPLITS = (
+    "footerStartOffset",
+    "footerEndOffset",
+    "deletionVector",
+    "size",
+    "partitionValues",
+    "path",
+)
+
+
+def _listed(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column; reading nulls one by one would take longer than all the rest."""
+    missing = column.null_count == len(column)
+    found: list[Any] = [None] * len(column) if missing else column.to_pylist()
+    return found
+
+
 def sources_of(
     files: pa.Table, query_of: Sequence[int], prewarmed: Sequence[bool] | None = None
 ) -> list[Source]:
     """The splits of a plan, as tasks name them; some are loaded before they are asked."""
-    wanted = ["path", "partitionValues", "footerStartOffset", "footerEndOffset", "deletionVector"]
-    wanted.append("size")
+    # a companion at a version of its source has these
+    more = (HIDDEN, PENDING, "numRecords") if files.schema.get_field_index(PENDING) >= 0 else ()
+    columns = {name: _listed(files.column(name)) for name in (*_OF_SPLITS, *more)}
     sources = []
-    warm = [False] * files.num_rows if prewarmed is None else prewarmed
-    # a companion at a version of its source has all of these
-    more = [HIDDEN, PENDING, "numRecords"] if PENDING in files.column_names else []
-    rows = files.select([*wanted, *more]).to_pylist()
-    for row, query, load in zip(rows, query_of, warm, strict=True):
-        start, end, vector, size = (row[key] for key in wanted[2:])
-        hidden, pending = row.get(HIDDEN), row.get(PENDING)
+    for at, query in enumerate(query_of):
+        start, end, vector, size, values, path = (columns[name][at] for name in _OF_SPLITS)
+        hidden, pending, rows = (columns[name][at] for name in more) if more else (None, None, None)
         sources.append(
             Source(
-                path=row["path"],
+                path=path,
                 footer=None if start is None or end is None else (start, end),
-                partition_values=dict(row["partitionValues"] or ()),
+                partition_values=dict(values or ()),
                 vector=tuple(vector.values()) if vector and hidden is None else None,
                 query=query,
-                prewarm=load,
+                prewarm=prewarmed is not None and prewarmed[at],
                 size=size,
                 hidden=None if hidden is None else b64encode(hidden["bitmap"]).decode(),
                 pending=None if pending is None else pending["stamp"] or "",
-                rows=None if pending is None else row["numRecords"],
+                rows=None if pending is None else rows,
             )
         )
     return sources
