@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 from chdb import session
 
+from benches.peers import changing
 from benches.peers import queries as q
 
 if TYPE_CHECKING:
@@ -21,17 +23,35 @@ CREATE TABLE db.events ENGINE = MergeTree ORDER BY id SETTINGS allow_nullable_ke
 AS SELECT * FROM file('{path}', Parquet)
 """
 
+# the first count of a new process; this process keeps the database for itself, so it reads the file
+FIRST = f"""
+import chdb
+where = "hasToken(message, '{q.FILTERED}')"
+print(str(chdb.query(f"SELECT count() FROM file('events.parquet', Parquet) WHERE {{where}}")))
+"""
 
-def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
-    """Load a table and answer from it."""
+
+@cache
+def _session(folder: Path) -> session.Session:
+    """The database of a folder; a process can have one only."""
+    return session.Session(str(folder / "data"))
+
+
+def _load(rows: pa.Table, folder: Path) -> session.Session:
     path = folder / "events.parquet"
     pq.write_table(rows, path)
-    database = session.Session(str(folder / "data"))
+    database = _session(folder)
     database.query("CREATE DATABASE db ENGINE = Atomic")
     database.query(_TABLE.format(path=path))
     index = "ADD INDEX words message TYPE text(tokenizer = 'splitByNonAlpha')"
     database.query(f"ALTER TABLE db.events {index}")
     database.query("ALTER TABLE db.events MATERIALIZE INDEX words SETTINGS mutations_sync = 2")
+    return database
+
+
+def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
+    """Load a table and answer from it."""
+    database = _load(rows, folder)
 
     def ask(sql: str) -> list[list[Any]]:
         text = str(database.query(sql, "JSONCompactEachRow"))
@@ -63,3 +83,15 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
         q.GROUP: grouped(""),
         q.CONTAINS: count(f"message LIKE '%{q.SUBSTRING}%'"),
     }
+
+
+def change(_: pa.Table, folder: Path) -> dict[str, Callable[[pa.Table, str], int]]:
+    """Add rows to the table that `build` has loaded."""
+    database = _session(folder)
+
+    def append(given: pa.Table, word: str) -> int:  # noqa: ARG001 (read by its name)
+        database.query("INSERT INTO db.events SELECT * FROM Python(given)")
+        sql = f"SELECT count() FROM db.events WHERE hasToken(message, '{word}')"
+        return int(str(database.query(sql)))
+
+    return {changing.APPEND: append}

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+FIRST = ours.FIRST
+
 
 def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
     """Write a table and answer from it."""
     return ours.build(rows, folder, "lean")
+
+
+def change(rows: pa.Table, folder: Path) -> dict[str, Callable[[pa.Table, str], int]]:
+    """Write tables and change them."""
+    return ours.change(rows, folder, "lean")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import indextables
+from benches.peers import changing
 from benches.peers import queries as q
 
 if TYPE_CHECKING:
@@ -13,12 +14,20 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+_OPTIONS = {"indexing.typemap.message": "text"}
+
+# the first count of a new process
+FIRST = f"""
+import indextables
+print(indextables.open("table").count(query="message:{q.FILTERED}"))
+"""
+
 
 def build(
     rows: pa.Table, folder: Path, layout: str = "compatible"
 ) -> dict[str, Callable[[], object]]:
     """Write a table and answer from it."""
-    options = {"indexing.typemap.message": "text", "indexing.layout": layout}
+    options = {**_OPTIONS, "indexing.layout": layout}
     table = indextables.write(rows, str(folder / "table"), options=options)
     rare = q.rare_word(rows)
     where = "level = 'ERROR'"
@@ -48,3 +57,20 @@ def build(
         q.GROUP: grouped,
         q.CONTAINS: lambda: table.count(where=f"message LIKE '%{q.SUBSTRING}%'"),
     }
+
+
+def change(
+    rows: pa.Table, folder: Path, layout: str = "compatible"
+) -> dict[str, Callable[[pa.Table, str], int]]:
+    """Write tables and change them."""
+    options = {**_OPTIONS, "indexing.layout": layout}
+    plain, keyed = str(folder / "plain"), str(folder / "keyed")
+    indextables.write(rows, plain, options=options)
+    indextables.write(rows, keyed, options={**options, "primary-key": "id"})
+
+    def changes(path: str) -> Callable[[pa.Table, str], int]:
+        return lambda given, word: indextables.write(given, path, mode="append").count(
+            query=f"message:{word}"
+        )
+
+    return {changing.APPEND: changes(plain), changing.UPSERT: changes(keyed)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
+from benches.peers import changing
 from benches.peers import queries as q
 
 if TYPE_CHECKING:
@@ -13,17 +14,37 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+# the first count of a new process
+FIRST = f"""
+import sqlite3
+count = "SELECT count(*) FROM words WHERE words MATCH '{q.FILTERED}'"
+print(sqlite3.connect("events.db").execute(count).fetchone()[0])
+"""
 
-def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
-    """Load a database and answer from it."""
-    database = sqlite3.connect(folder / "events.db")
-    names = [name for name in rows.column_names if name != "ts"]
+
+def _names(rows: pa.Table) -> list[str]:
+    return [name for name in rows.column_names if name != "ts"]
+
+
+def _insert(database: sqlite3.Connection, rows: pa.Table) -> None:
+    names = _names(rows)
     values = zip(*(rows.column(name).to_pylist() for name in names), strict=True)
-    database.execute(f"CREATE TABLE events ({', '.join(names)}, PRIMARY KEY (id))")
     database.executemany(f"INSERT INTO events VALUES ({','.join('?' * len(names))})", values)
+
+
+def _load(rows: pa.Table, path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path)
+    database.execute(f"CREATE TABLE events ({', '.join(_names(rows))}, PRIMARY KEY (id))")
+    _insert(database, rows)
     database.execute("CREATE VIRTUAL TABLE words USING fts5(message, content='events')")
     database.execute("INSERT INTO words(words) VALUES ('rebuild')")
     database.commit()
+    return database
+
+
+def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
+    """Load a database and answer from it."""
+    database = _load(rows, folder / "events.db")
 
     def ask(sql: str) -> list[Any]:
         return database.execute(sql).fetchall()
@@ -52,3 +73,19 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
         q.GROUP: lambda: dict(ask(grouped)),
         q.CONTAINS: lambda: ask(like)[0][0],
     }
+
+
+def change(rows: pa.Table, folder: Path) -> dict[str, Callable[[pa.Table, str], int]]:
+    """Load a database and add rows to it."""
+    database = _load(rows, folder / "changed.db")
+    newest = "SELECT rowid, message FROM events WHERE rowid > ?"
+
+    def append(given: pa.Table, word: str) -> int:
+        last = database.execute("SELECT max(rowid) FROM events").fetchone()[0]
+        _insert(database, given)
+        database.execute(f"INSERT INTO words(rowid, message) {newest}", (last,))
+        database.commit()
+        count = f"SELECT count(*) FROM words WHERE words MATCH '{word}'"
+        return int(database.execute(count).fetchone()[0])
+
+    return {changing.APPEND: append}

@@ -1,0 +1,58 @@
+"""Changing rows without Spark, beside others: rows are added or replaced, and then found."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    # adds or replaces these rows, and counts the rows that have this word
+    Change = Callable[[pa.Table, str], int]
+
+APPEND = "append of 1,000 rows, and finding them"
+UPSERT = "upsert of 5,000 keys, and finding them"
+_ROWS = {APPEND: 1_000, UPSERT: 5_000}
+_TURNS = 9
+# every so many rows one is replaced: keys all over the table
+_STEP = 17
+
+
+def measure(
+    what: str, rows: pa.Table, asked: Mapping[str, Mapping[str, Change]]
+) -> dict[str, float]:
+    """Median CPU milliseconds by peer; a row that is not found ends the run."""
+    able = {name: changes[what] for name, changes in asked.items() if what in changes}
+    taken: dict[str, list[float]] = {name: [] for name in able}
+    for turn in range(_TURNS):
+        word = f"round{turn}"
+        given = _changed(rows, what, turn, word)
+        for name, change in able.items():
+            start = time.process_time()
+            found = change(given, word)
+            if turn:  # the first turn warms up
+                taken[name].append((time.process_time() - start) * 1000)
+            if found != given.num_rows:
+                raise AssertionError(f"{what}: {name} finds {found} of {given.num_rows} rows")
+    return {name: statistics.median(values) for name, values in taken.items()}
+
+
+def _changed(rows: pa.Table, what: str, turn: int, word: str) -> pa.Table:
+    """Rows with a word of their own: new ones, or others in place of those with the same ids."""
+    size = _ROWS[what]
+    places = pa.array([(turn + at * _STEP) % rows.num_rows for at in range(size)])
+    found = rows.take(places)
+    if what == APPEND:
+        ids = pa.array(range(rows.num_rows + turn * size, rows.num_rows + (turn + 1) * size))
+        found = _with(found, "id", ids.cast(rows.schema.field("id").type))
+    return _with(found, "message", pc.binary_join_element_wise(found["message"], word, " "))
+
+
+def _with(rows: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    at = rows.schema.get_field_index(name)
+    return rows.set_column(at, rows.schema.field(at), values)
