@@ -30,7 +30,7 @@ _SCORE = "spark.indextables.read.score"
 
 def _with_trigrams(spark: Any, rows: int) -> None:
     """The rows of `parquet_events` with trigrams of messages, as the view `parts`."""
-    place = corpus.folder() / f"searching-{rows}"
+    place = corpus.folder() / f"parts-{rows}"
     if not (place / "done").exists():
         shutil.rmtree(place, ignore_errors=True)
         writer = spark.table("parquet_events").write.format("indextables")

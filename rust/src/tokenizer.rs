@@ -27,7 +27,7 @@ use tantivy::tokenizer::{
 pub use analyze::analyze;
 pub use filters::stops;
 pub use identifiers::is_whole;
-pub use trigrams::trigrams;
+pub use trigrams::{Letter, folded, letters, trigrams, written};
 
 use crate::error::{EngineError, Result};
 use cjk::CjkWords;
@@ -43,8 +43,8 @@ use words::Words;
 pub const DEFAULT_TOKEN_LENGTH: usize = 255;
 /// Tantivy drops longer terms whatever the tokenizer says.
 pub const MAX_TOKEN_LENGTH: usize = 65_530;
-/// The tokenizer of the field that finds parts of values.
-pub const TRIGRAMS: &str = "trigrams";
+/// The tokenizer of the field that finds parts of values. In older splits it is `trigrams`, which keeps no places.
+pub const TRIGRAMS: &str = "trigrams_placed";
 /// The tokenizer of columns that are found by whole values, of which only a hash is kept.
 pub const HASH: &str = "hash";
 const LIMIT: &str = "_limit_";

@@ -74,6 +74,14 @@ def trigrams(spark: SparkSession, path: str) -> DataFrame:
     return frame
 
 
+def trigrams_placed(spark: SparkSession, path: str) -> DataFrame:
+    """Trigrams with their places, some of them in capitals."""
+    options = {"indexing.typemap.message": "text+ngram", "indexing.typemap.name": "string+ngram"}
+    frame = spark.sql(ALL_TYPES).selectExpr("* EXCEPT (name)", "INITCAP(name) AS name")
+    _save(frame, path, **options)
+    return frame
+
+
 def partitioned(spark: SparkSession, path: str) -> DataFrame:
     """Partition values of several types, odd characters, null."""
     frame = spark.sql("""SELECT id, CONCAT('request ', id) AS message,
@@ -133,9 +141,8 @@ def json_checkpoint(spark: SparkSession, path: str) -> DataFrame:
 
 
 TABLES: tuple[Callable[[SparkSession, str], DataFrame], ...] = (
-    types_compatible, types_lean, sidecar_2, trigrams, partitioned, changed, changed_64, keyed,
-    many_versions,
-    json_checkpoint,
+    types_compatible, types_lean, sidecar_2, trigrams, trigrams_placed, partitioned, changed,
+    changed_64, keyed, many_versions, json_checkpoint,
 )  # fmt: skip
 
 

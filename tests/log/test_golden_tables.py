@@ -70,3 +70,25 @@ def test_old_splits_merge_with_new_ones(name, tmp_path):
     execute(f"MERGE SPLITS '{path}'", LocalContext())
     assert open_log(open_store(str(path))).snapshot().num_files <= before
     assert same(indextables.open(str(path)).scan(), pa.concat_tables([expected, more]))
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if "/trigrams" in name])
+def test_parts_are_found_in_old_and_new_splits_and_when_they_are_merged(name, tmp_path):
+    path = tmp_path / "t"
+    shutil.copytree(DATA / name / "table", path)
+    rows = pq.read_table(DATA / name / "expected.parquet")
+
+    def check(times: int) -> None:
+        table = indextables.open(str(path))
+        for column, part in (("message", "9 timeo"), ("name", "ame 3"), ("name", "Name")):
+            texts = rows[column].to_pylist()
+            want = times * sum(part in text for text in texts)
+            assert table.count(f"contains({column}, '{part}')") == want
+            low = times * sum(part.lower() in text.lower() for text in texts)
+            assert table.count(f"{column} ILIKE '%{part}%'") == low > 0
+
+    check(1)
+    indextables.write(rows, str(path), mode="append")
+    check(2)
+    execute(f"MERGE SPLITS '{path}'", LocalContext())
+    check(2)

@@ -385,12 +385,18 @@ def _lower_test(node: TextTest, lower: Call, scope: Scope) -> Predicate:
     text = node.pattern.value if isinstance(node.pattern, Literal) else None
     if subject is None or subject[2] or not is_plain_string(subject[1]):
         return opaque
-    if node.kind not in ("prefix", "suffix", "contains") or not isinstance(text, str):
+    if node.kind not in ("prefix", "suffix", "contains", "like") or not isinstance(text, str):
         return opaque
-    written = in_any_case(node.kind, text)
+    simple = simplify_like(text, node.escape) if node.kind == "like" else (node.kind, text)
+    if simple is None:
+        return opaque
+    if not simple[1] and simple[0] != "equals":
+        return TextMatch(subject[0], subject[1], *simple)
+    written = in_any_case(*simple)
     if written is not None:
         return TextMatch(subject[0], subject[1], "expression", written)
-    return Approximate(Holding(subject[0], subject[1], text), opaque)
+    known = simple[1] if simple[0] != "like" else ""
+    return Approximate(Holding(subject[0], subject[1], known), opaque)
 
 
 def _array_contains(node: ArrayContains, scope: Scope) -> Predicate:

@@ -63,17 +63,47 @@ def _written(char: str, special: bool) -> str:  # noqa: FBT001
 
 
 def in_any_case(kind: str, text: str) -> str | None:
-    """An expression for values whose lower case begins with, ends with or contains an ASCII text.
+    """An expression for values whose lower case an ASCII pattern of `simplify_like` fits.
 
-    It is in the engine's syntax. None if the text is empty, not ASCII, or not in lower case itself.
+    It is in the engine's syntax. None if the text is empty, not ASCII, not in lower case itself, or
+    has a place for any one character: the lower case of a character may be two.
     """
-    if not text or not text.isascii() or text != text.lower():
+    if not text.isascii() or text != text.lower():
         return None
+    runs = _runs(kind, text)
+    if runs is None or not any(runs):
+        return None
+    start, end = "\\A" if runs[0] else "", "\\z" if runs[-1] else ""
+    last = len(runs) - 1
+    shown = [_run(run, open_end=at < last) for at, run in enumerate(runs) if run]
+    return ("(?s)" if len(shown) > 1 else "") + start + ".*".join(shown) + end
+
+
+def _runs(kind: str, text: str) -> list[str] | None:
+    """The texts between the `%` of a pattern; none if it has a `_`."""
+    if kind != "like":
+        return {
+            "equals": [text],
+            "prefix": [text, ""],
+            "suffix": ["", text],
+            "contains": ["", text, ""],
+        }[kind]
+    runs = [""]
+    for char, special in _parts(text, "\\") or [(ONE, True)]:
+        if special and char == ONE:
+            return None
+        if special:
+            runs.append("")
+        else:
+            runs[-1] += char
+    return runs
+
+
+def _run(text: str, *, open_end: bool) -> str:
     chars = [_in_any_case(char) for char in text]
-    if text[-1] == "i" and kind != "suffix":
+    if text[-1] == "i" and open_end:
         chars[-1] = f"[iI{_DOTTED}]"
-    start, end = "\\A" if kind == "prefix" else "", "\\z" if kind == "suffix" else ""
-    return start + "".join(chars) + end
+    return "".join(chars)
 
 
 def _in_any_case(char: str) -> str:

@@ -1,7 +1,7 @@
 """Predicates in WHERE clauses of commands, where no Spark is at hand to parse them.
 
-Comparisons, IN, BETWEEN, LIKE, IS NULL, AND, OR, NOT over columns and literals. Literals take the
-type of the column they are compared with, as Spark would make them.
+Comparisons, IN, BETWEEN, LIKE, ILIKE, RLIKE, IS NULL, AND, OR, NOT over columns and literals.
+Literals take the type of the column they are compared with, as Spark would make them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from indextables.expr.cursor import Cursor
 from indextables.expr.literals import parse_literal
 from indextables.expr.predicate import (
     And,
+    Call,
     Column,
     Compare,
     In,
@@ -104,7 +105,7 @@ class _Parser(Cursor):
             if self.takes(word):
                 test = read(self.column(left))
                 return Not(test) if negated else test
-        self.need("IN, BETWEEN, LIKE or RLIKE", found=not negated)
+        self.need("IN, BETWEEN, LIKE, ILIKE or RLIKE", found=not negated)
         return self.comparison(left)
 
     def null(self, left: _Operand) -> Predicate:
@@ -121,8 +122,15 @@ class _Parser(Cursor):
             "IN": self.one_of,
             "BETWEEN": self.between,
             "LIKE": lambda column: TextTest("like", column, self.pattern()),
+            "ILIKE": self.in_any_case,
             "RLIKE": lambda column: TextTest("regex", column, self.pattern()),
         }
+
+    def in_any_case(self, column: Column) -> Predicate:
+        pattern = self.pattern()
+        self.need("a text of ASCII characters behind ILIKE", found=pattern.value.isascii())
+        lower = Call("LOWER", (column,), _STRING)
+        return TextTest("like", lower, Literal(pattern.value.lower(), _STRING))
 
     def function(self, kind: str) -> Predicate:
         self.at += 2

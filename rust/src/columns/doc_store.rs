@@ -8,6 +8,7 @@ use tantivy::HasLen;
 use tantivy::directory::FileSlice;
 
 use super::Docs;
+use super::offsets::OffsetTable;
 use super::stored_value::Cursor;
 use crate::directory::BundleDirectory;
 use crate::error::{EngineError, Result};
@@ -39,7 +40,7 @@ enum Codec {
     Zstd,
 }
 
-fn damaged(detail: &str) -> EngineError {
+pub fn damaged(detail: &str) -> EngineError {
     EngineError::corrupt("", format!("its document store: {detail}"))
 }
 
@@ -169,6 +170,42 @@ impl BlockReader {
         Ok(())
     }
 
+    /// Calls `visit` with each wanted document in which `find` finds something, and its number. A hit may lie anywhere in
+    /// the document, or begin in it and end in the next.
+    pub fn search(
+        &mut self,
+        docs: &Docs<'_>,
+        find: impl Fn(&[u8]) -> Option<usize>,
+        mut visit: impl FnMut(u32, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let store = self.store.clone();
+        self.prefetch(docs)?;
+        let mut at = 0;
+        while at < docs.len() {
+            let first = docs.get(at);
+            let block = store.blocks.partition_point(|b| b.docs.end <= first);
+            let Some(range) = store.blocks.get(block).map(|b| b.docs.clone()) else {
+                return Err(damaged("a document is missing"));
+            };
+            self.load(block)?;
+            let table = OffsetTable::of(&self.buffer, range.end - range.start)?;
+            let end = at + docs.count_before(at, range.end);
+            while at < end {
+                let Some(hit) = table.first_hit(&self.buffer, docs.get(at) - range.start, &find)?
+                else {
+                    at = end;
+                    break;
+                };
+                at += docs.count_before(at, range.start + hit);
+                if at < end && docs.get(at) == range.start + hit {
+                    visit(docs.get(at), table.document(&self.buffer, hit)?)?;
+                    at += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn prefetch(&self, docs: &Docs<'_>) -> Result<()> {
         if !self.directory.is_remote() {
             return Ok(());
@@ -238,38 +275,5 @@ impl BlockReader {
             return Err(damaged("a block has another length than it says"));
         }
         Ok(())
-    }
-}
-
-/// Where the documents of a block begin: `documents · u32 offset of each · u32 count`.
-struct OffsetTable {
-    start: usize,
-    count: u32,
-}
-
-impl OffsetTable {
-    fn of(block: &[u8], docs: u32) -> Result<OffsetTable> {
-        let count = block.last_chunk::<4>().map(|b| u32::from_le_bytes(*b));
-        let start = count
-            .filter(|&count| count == docs)
-            .and_then(|count| block.len().checked_sub(4 * (count as usize + 1)));
-        match start {
-            Some(start) => Ok(OffsetTable { start, count: docs }),
-            None => Err(damaged("a block does not hold its documents")),
-        }
-    }
-
-    #[inline]
-    fn document<'a>(&self, block: &'a [u8], index: u32) -> Result<&'a [u8]> {
-        let at = |index: u32| -> Option<usize> {
-            if index == self.count {
-                return Some(self.start);
-            }
-            let entry = self.start + 4 * index as usize;
-            let bytes = block.get(entry..entry + 4)?.try_into().ok()?;
-            Some(u32::from_le_bytes(bytes) as usize)
-        };
-        let found = at(index).zip(at(index + 1)).and_then(|(start, end)| block.get(start..end));
-        found.ok_or_else(|| damaged("a document lies outside its block"))
     }
 }

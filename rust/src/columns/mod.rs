@@ -4,6 +4,7 @@
 pub mod build;
 mod doc_store;
 pub mod fast;
+mod offsets;
 pub mod stored_value;
 pub mod text;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tantivy::columnar::{BytesColumn, DynamicColumn};
 use tantivy::postings::SegmentPostings;
 use tantivy::query::Query;
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{BitSet, DocSet, SegmentReader, TERMINATED};
 
 use super::scan::{FunctionQuery, check_docs, scan_column};
@@ -50,12 +50,17 @@ impl Pattern {
         }
     }
 
-    /// Bytes anywhere in the value; as an expression without classes the search is a plain one.
+    /// Bytes anywhere in the value.
     pub fn contains(value: &[u8]) -> Result<Pattern> {
+        Pattern::bytes_regex(value).map(Pattern::Contains)
+    }
+
+    /// What finds bytes: as an expression without classes the search is a plain one.
+    pub fn bytes_regex(value: &[u8]) -> Result<regex::bytes::Regex> {
         let literal: String = value.iter().map(|byte| format!("\\x{byte:02X}")).collect();
         let built =
             regex::bytes::RegexBuilder::new(&literal).unicode(false).size_limit(64 << 20).build();
-        built.map(Pattern::Contains).map_err(|e| EngineError::bad_query(format!("contains: {e}")))
+        built.map_err(|e| EngineError::bad_query(format!("contains: {e}")))
     }
 
     /// A regular expression that is found anywhere in the value.
@@ -117,11 +122,23 @@ pub fn matching(split: &Arc<Split>, column: &Column, pattern: Pattern) -> Box<dy
 /// Documents with a term of the inverted index that passes; `prefix` limits the search.
 pub fn docs_of_terms(
     reader: &SegmentReader,
-    field: tantivy::schema::Field,
+    field: Field,
     prefix: &[u8],
     test: impl Fn(&[u8]) -> bool,
 ) -> Result<BitSet> {
     let mut found = BitSet::with_max_value(reader.max_doc());
+    add_docs_of_terms(reader, field, prefix, test, &mut found)?;
+    Ok(found)
+}
+
+/// Adds the same to others.
+pub fn add_docs_of_terms(
+    reader: &SegmentReader,
+    field: Field,
+    prefix: &[u8],
+    test: impl Fn(&[u8]) -> bool,
+    found: &mut BitSet,
+) -> Result<()> {
     let index = reader.inverted_index(field)?;
     let mut terms = index.terms().range().ge(prefix).into_stream()?;
     while terms.advance() && terms.key().starts_with(prefix) {
@@ -134,7 +151,7 @@ pub fn docs_of_terms(
             }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn docs_of_values(

@@ -12,9 +12,11 @@ use tantivy::query::{
 use tantivy::schema::{FieldType, IndexRecordOption};
 use tantivy::{BitSet, DateTime, Term};
 
+use super::blocks::Finder;
 use super::json::Place;
 use super::literal::{FloatSpan, Kind, Span};
-use super::needles::trigrams_of;
+use super::needles::{needle_of, trigrams_of};
+use super::parts::Cover;
 use super::scan::{FunctionQuery, scan_column, scan_path};
 use super::test::{Leaf, Test};
 use super::tree::{Bound, Node};
@@ -125,6 +127,10 @@ impl<'a> Target<'a> {
         if self.is_nested() {
             return Ok(self.nested(Test::Text(pattern.as_function())));
         }
+        let needle = needle_of(node);
+        if let Some(cover) = needle.and_then(|needle| Cover::of(self.split, self.column, &needle)) {
+            return Ok(cover.matching(self.split, self.column, pattern));
+        }
         if let Some(among) = self.with_trigrams(node) {
             let test = Test::Text(pattern.as_function());
             return Ok(scan_column(self.split, self.column, test, Some(among)));
@@ -133,10 +139,13 @@ impl<'a> Target<'a> {
             Encoding::String | Encoding::StringBytes if !self.column.number_as_text => {
                 Ok(dictionary::matching(self.split, self.column, pattern))
             }
-            _ => {
-                let test = Test::Text(pattern.as_function());
-                Ok(scan_column(self.split, self.column, test, None))
-            }
+            _ => Ok(match Finder::of(self.column, node) {
+                Some(finder) => finder.matching(self.split, self.column, pattern),
+                None => {
+                    let test = Test::Text(pattern.as_function());
+                    scan_column(self.split, self.column, test, None)
+                }
+            }),
         }
     }
 

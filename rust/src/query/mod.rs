@@ -1,6 +1,7 @@
 //! Query trees as tantivy queries over one split, exact in the sense of SQL.
 
 mod address;
+mod blocks;
 mod datemath;
 mod dictionary;
 mod fields;
@@ -11,6 +12,7 @@ mod literal;
 mod members;
 mod near;
 mod needles;
+mod parts;
 mod rows;
 mod scan;
 mod simple;

@@ -1,12 +1,87 @@
-//! What every text that passes a pattern contains, whatever its case: needles to look up trigrams of.
+//! What every text that passes a pattern contains: needles to look up.
 
-use regex_syntax::hir::{Class, Hir, HirKind};
+use std::slice;
+
+use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 
 use super::tree::Node;
 use crate::tokenizer::trigrams;
 
 /// More trigrams leave out few rows more, and each costs a lookup.
 const MOST_TRIGRAMS: usize = 16;
+
+/// A text to look for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Needle {
+    pub text: String,
+    /// It is an ASCII text in lower case, and found in the lower case of values.
+    pub any_case: bool,
+}
+
+/// The text that a value must contain, where a condition says no more than that.
+pub fn needle_of(node: &Node) -> Option<Needle> {
+    match node {
+        Node::Contains { value, .. } => {
+            Some(Needle { text: value.as_str()?.to_owned(), any_case: false })
+        }
+        Node::Regex { pattern, .. } => {
+            Some(Needle { text: any_case_text(pattern)?, any_case: true })
+        }
+        _ => None,
+    }
+}
+
+/// The longest text that every value has that passes a condition; none if it is not known of any.
+pub fn longest_needle(node: &Node) -> Option<Needle> {
+    let exact = |text: String| Some(Needle { text, any_case: false });
+    let found = match node {
+        Node::Prefix { value, .. } | Node::Suffix { value, .. } => {
+            exact(value.as_str()?.to_owned())
+        }
+        Node::Like { pattern, escape, .. } => {
+            let needles = like_needles(pattern, escape.chars().next());
+            needles.into_iter().max_by_key(String::len).and_then(exact)
+        }
+        other => needle_of(other),
+    };
+    found.filter(|needle| !needle.text.is_empty())
+}
+
+/// The text that an expression finds in any case, if it is one that does.
+fn any_case_text(pattern: &str) -> Option<String> {
+    let hir = regex_syntax::Parser::new().parse(pattern).ok()?;
+    let parts = match hir.kind() {
+        HirKind::Concat(parts) => parts.as_slice(),
+        _ => slice::from_ref(&hir),
+    };
+    let mut text = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        match part.kind() {
+            HirKind::Literal(literal) => {
+                let caseless = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphabetic();
+                let literal = std::str::from_utf8(&literal.0).ok()?;
+                text.push_str(Some(literal).filter(|text| text.as_bytes().iter().all(caseless))?);
+            }
+            HirKind::Class(Class::Unicode(class)) => {
+                text.push(any_case_letter(class, at + 1 == parts.len())?);
+            }
+            _ => return None,
+        }
+    }
+    Some(text)
+}
+
+/// The small letter whose class is all that it is the lower case of, or begins the lower case of.
+fn any_case_letter(class: &ClassUnicode, is_last: bool) -> Option<char> {
+    let chars = class.iter().flat_map(|range| range.start()..=range.end());
+    let chars: Vec<char> = chars.take(4).collect();
+    let letter = *chars.iter().find(|c| c.is_ascii_lowercase())?;
+    let mut all = vec![letter.to_ascii_uppercase(), letter];
+    // of letters beyond ASCII, the sign of Kelvin is a small k, and the I with a dot an i and a dot
+    all.extend((letter == 'k').then_some('\u{212a}'));
+    all.extend((letter == 'i' && is_last).then_some('İ'));
+    (chars == all).then_some(letter)
+}
 
 /// The trigrams that every text has that passes a condition on whole values; none if it is not known of any.
 pub fn trigrams_of(node: &Node) -> Vec<String> {
@@ -90,6 +165,20 @@ fn only_letter(class: &Class) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_in_any_case_has_every_letter_of_each_case() {
+        let text = |pattern: &str| any_case_text(pattern).unwrap_or_default();
+        assert_eq!(text("[fF][rR] 7\\."), "fr 7.");
+        assert_eq!(text("[kK\u{212a}][iI]-"), "ki-");
+        assert_eq!(text("x[iIİ]"), "");
+        assert_eq!(text("[xX][iIİ]"), "xi");
+        for other in
+            ["[fF]r", "[kK]", "[xX][iI]", "[iIİ][xX]", "\\A[fF]", "[fF]+", "[a-d]", "é", "("]
+        {
+            assert_eq!(any_case_text(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn needles_are_what_always_matches() {

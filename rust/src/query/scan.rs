@@ -113,7 +113,7 @@ fn living(split: &Split, at: usize, docs: Option<Vec<u32>>) -> Option<Vec<u32>> 
 const CHUNK: usize = 8192;
 
 /// Runs `visit` over chunks of the candidate documents.
-fn for_each_chunk(
+pub fn for_each_chunk(
     max_doc: u32,
     among: Option<&[u32]>,
     mut visit: impl FnMut(&Docs<'_>) -> Result<()>,

@@ -104,7 +104,7 @@ pub fn build(columns: &[Column], plans: &[FieldPlan]) -> Result<Schema> {
         }
     }
     for name in plans.iter().filter_map(|plan| plan.trigrams.as_deref()) {
-        let indexing = indexing(TRIGRAMS, Record::Basic, false);
+        let indexing = indexing(TRIGRAMS, Record::Position, false);
         builder.add_text_field(name, TextOptions::default().set_indexing_options(indexing));
     }
     Ok(builder.build())

@@ -128,6 +128,25 @@ def test_ascii_is_found_in_what_lower_makes(kind, part, text):
     assert found == CASES[kind](text.lower(), part)
 
 
+@given(
+    st.text(alphabet="aik%\n.", max_size=5),
+    st.text(alphabet="aAiIkK\u0130\u212a\u0307.\n", max_size=6),
+)
+def test_patterns_fit_what_lower_makes(pattern, text):
+    kind, part = simplify_like(pattern, "\\")
+    expression = in_any_case(kind, part)
+    if not part.replace("%", ""):
+        assert expression is None
+        return
+    found = pc.match_substring_regex(pa.array([text]), expression)[0].as_py()
+    assert found == like(text.lower(), pattern, "\\")
+
+
+def test_a_place_for_one_character_is_left_to_spark():
+    assert in_any_case("like", "a_") is None
+    assert in_any_case("like", "a\\_%b") == r"(?s)\A[aA]_.*[bB]\z"
+
+
 @pytest.mark.parametrize("part", ["", "A", "é", "k\u212a"])
 def test_case_beyond_ascii_is_left_to_spark(part):
     assert in_any_case("contains", part) is None

@@ -55,6 +55,10 @@ VALUES = {
         ("name = 'it\\'s'", [2]),
         ("startswith(name, 'a')", [0, 1]),
         ("name NOT LIKE 'a%'", [2]),
+        ("name ILIKE 'A%'", [0, 1]),
+        ("name NOT ILIKE '%B%'", [0, 2]),
+        ("name ILIKE 'aB' OR name ILIKE 'I%S'", [1, 2]),
+        ("name ILIKE '%'", [0, 1, 2]),
         ("day >= '1970-01-02'", [1, 2]),
         ("day = DATE '2024-01-01'", [2]),
         ("when = TIMESTAMP '1970-01-01 00:00:01'", [1]),
@@ -85,8 +89,9 @@ def test_rows_are_chosen(text, rows):
         ("year >< 1", "`><` is not a comparison"),
         ("year = 1 extra", "expected the end, found `extra`"),
         ("(year = 1", "expected `)`"),
-        ("year NOT = 1", "expected IN, BETWEEN, LIKE or RLIKE"),
+        ("year NOT = 1", "expected IN, BETWEEN, LIKE, ILIKE or RLIKE"),
         ("length(name) = 1", "there is no column `length`"),
+        ("name ILIKE 'é%'", "expected a text of ASCII characters behind ILIKE"),
     ],
 )
 def test_bad_predicate_is_named(text, problem):
