@@ -8,6 +8,8 @@ SPARK ?= 4.3.0
 OLDEST_SPARK ?= 4.0.5
 # for the oldest Spark: there is none for the newest yet
 DELTA ?= 4.0.1
+# the rows of TPC-H
+TPCH ?= tpchgen-cli==4.0.0
 # what search without Spark is measured beside
 PEERS ?= pylance==14.0.2 chdb==4.4.0 duckdb==2.0.0 tantivy==0.27.0
 VENV ?= .venv
@@ -123,6 +125,10 @@ bench-peers: setup ## Measure search without Spark beside Lance, ClickHouse, Duc
 	$(BIN)/uv pip install --quiet --python $(BIN)/python $(PEERS)
 	$(BIN)/python -m benches peers
 
+bench-tpch: setup ## Measure the queries of TPC-H beside Parquet, in one Spark session
+	$(BIN)/uv pip install --quiet --python $(BIN)/python $(TPCH)
+	$(BIN)/python -m benches tpch
+
 screenshots: setup ## Take the pictures of docs/guides/page.md anew
 	INDEXTABLES_SCREENSHOTS=1 $(BIN)/python -m pytest -q tests/page/test_screenshots.py
 
@@ -205,4 +211,4 @@ $(LAKES): | $(VENV)/.ready
 	rm -rf $@.ivy
 	mv $@.new $@
 
-.PHONY: help setup servers browser kerberos demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers docs screenshots wheel sdist release-check clean
+.PHONY: help setup servers browser kerberos demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers bench-tpch docs screenshots wheel sdist release-check clean

@@ -62,14 +62,14 @@ object IndexJoins extends Rule[LogicalPlan] {
     for {
       (read, mine) <- reads(pushed).flatMap(r => r.pruning.find(_.exprId == fresh.exprId).map(r -> _)).headOption
       path <- Names.path(mine.pruningKey)
-      use <- read.scan.join(path, cost(other))
+      use <- read.scan.join(path, KeySource(mostRows(other, otherKeys(at)), cost(other), chooses(other)))
       // Spark's rule may have been there before, and this one in an earlier round
       known = read.pruning.find(d => d.exprId != fresh.exprId && d.pruningKey.semanticEquals(mine.pruningKey))
       everywhere = use == IndexJoins.Always && repeatable(other)
       changed <- known match {
-        case Some(d) if everywhere && d.onlyInBroadcast => Some(replaced(side, d.exprId, anywhere(d)))
+        case Some(d) if d.onlyInBroadcast == everywhere => Some(replaced(side, d.exprId, used(d, everywhere)))
         case Some(_) => None
-        case None if everywhere => Some(replaced(pushed, fresh.exprId, anywhere(mine)))
+        case None if everywhere => Some(replaced(pushed, fresh.exprId, used(mine, everywhere)))
         case None => Some(pushed)
       }
     } yield changed
@@ -89,8 +89,9 @@ object IndexJoins extends Rule[LogicalPlan] {
 
   private val Always = "always"
 
-  private def anywhere(d: DynamicPruningSubquery): DynamicPruningSubquery =
-    Compat.pruning(d.pruningKey, d.buildQuery, d.buildKeys, d.broadcastKeyIndices.head, onlyInBroadcast = false)
+  /** The same filter; keys that are not everywhere worth computing are only taken from a broadcast. */
+  private def used(d: DynamicPruningSubquery, everywhere: Boolean): DynamicPruningSubquery =
+    Compat.pruning(d.pruningKey, d.buildQuery, d.buildKeys, d.broadcastKeyIndices.head, onlyInBroadcast = !everywhere)
 
   private def replaced(plan: LogicalPlan, id: ExprId, by: DynamicPruningSubquery): LogicalPlan =
     plan.transform { case node => node.transformExpressions { case d: DynamicPruningSubquery if d.exprId == id => by } }
@@ -117,6 +118,29 @@ object IndexJoins extends Rule[LogicalPlan] {
     case leaf => leaf.stats.sizeInBytes
   }.sum
 
+  /** The most rows that give keys: those of the table that has the key, or of the largest one. */
+  private def mostRows(other: LogicalPlan, key: Expression): BigInt = {
+    val leaves = other.collectLeaves()
+    val own = leaves.filter(leaf => key.references.subsetOf(leaf.outputSet))
+    (if (own.isEmpty) leaves else own).map { leaf =>
+      val width = leaf.output.map(_.dataType.defaultSize).sum + 8
+      leaf.stats.rowCount.getOrElse(leaf.stats.sizeInBytes / width)
+    }.maxOption.getOrElse(BigInt(0))
+  }
+
+  /** Whether a condition leaves out some rows; that a column has values does not count. */
+  private def chooses(plan: LogicalPlan): Boolean = plan.exists {
+    case Filter(condition, _) => condition.exists {
+      case _: IsNotNull | _: And | _: Attribute | _: DynamicPruning => false
+      case _ => true
+    }
+    case r: DataSourceV2ScanRelation => r.scan match {
+      case scan: IndexScan => scan.chooses
+      case _ => false
+    }
+    case _ => false
+  }
+
   /** Whether a plan has the same rows when it is computed twice: no cut, no order of arrival, no foreign source. */
   private def repeatable(plan: LogicalPlan): Boolean = plan match {
     case _: LocalRelation | _: Range | _: InMemoryRelation => true
@@ -132,3 +156,6 @@ object IndexJoins extends Rule[LogicalPlan] {
     case _ => false
   }
 }
+
+/** The other side of a join: how many rows may give keys, the bytes read for them, and whether some are left out. */
+case class KeySource(rows: BigInt, bytes: BigInt, chosen: Boolean)

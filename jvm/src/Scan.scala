@@ -150,13 +150,18 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
     plan = null
   }
 
+  /** Whether its predicates ask for more than that columns have values. */
+  def chooses: Boolean = !streaming && planned().json.path("chosen").asBoolean(false)
+
   // what EXPLAIN says of joins, by their columns
   private var joins = ListMap.empty[Seq[String], String]
   /** How the keys of a join narrow this read: always, only from a broadcast, or not at all. */
-  def join(column: Seq[String], cost: BigInt): Option[String] = synchronized {
+  def join(column: Seq[String], other: KeySource): Option[String] = synchronized {
     if (!filterAttributes().exists(_.fieldNames.head == column.head)) None
     else {
-      val asked = request.deepCopy().put("cost", cost.min(Long.MaxValue).toLong)
+      val asked = request.deepCopy()
+      asked.putObject("keys").put("rows", other.rows.min(Long.MaxValue).toLong)
+        .put("bytes", other.bytes.min(Long.MaxValue).toLong).put("chosen", other.chosen)
       val path = asked.putArray("join")
       column.foreach(name => path.add(name))
       val reply = calls.call("join", asked).json

@@ -78,6 +78,15 @@ class FilterPlan:
         """Whether Spark has nothing left to check."""
         return all(grade == EXACT for grade in self.pushed)
 
+    @property
+    def chooses(self) -> bool:
+        """Whether a predicate asks for more than that a column has values."""
+        return any(not _asks_presence(predicate) for predicate in self.bound)
+
+
+def _asks_presence(predicate: Predicate) -> bool:
+    return isinstance(predicate, Not) and isinstance(predicate.arg, Missing)
+
 
 def plan_filters(
     predicates: Sequence[Predicate],

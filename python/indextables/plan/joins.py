@@ -6,6 +6,7 @@ runs. The index finds the rows of a key without reading the others.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from indextables.expr.values import is_plain_string, kind_of
@@ -23,6 +24,25 @@ _ROWS_PER_KEY = 40
 _FEW_KEYS = 1000
 # computing the keys once more may take this much of what reading all rows would
 _WORTH = 0.5
+# a condition of unknown effect is taken to leave one row in so many
+_CHOSEN = 5
+
+
+@dataclass(frozen=True)
+class KeySource:
+    """The other side of a join: the most rows that give keys, and the bytes read to compute them.
+
+    `chosen` says that a condition leaves some of the rows out.
+    """
+
+    rows: int
+    bytes: int
+    chosen: bool = False
+
+    @property
+    def keys(self) -> int:
+        """The number of keys to expect."""
+        return self.rows // _CHOSEN if self.chosen else self.rows
 
 
 def key_columns(columns: Columns) -> list[str]:
@@ -41,18 +61,21 @@ def key_limit(rows: int | None, most: int) -> int:
 
 
 def judge_join(
-    plan: ScanPlan, columns: Columns, path: Path, *, most: int, other_bytes: int, local: bool
+    plan: ScanPlan, columns: Columns, path: Path, other: KeySource, *, most: int, local: bool
 ) -> tuple[str | None, str | None]:
     """When the keys of a join narrow a scan, and what EXPLAIN says of it; None is never.
 
-    `other_bytes` is what Spark reads to compute the keys if it cannot take them from a broadcast.
+    Keys of a broadcast cost nothing. Else Spark computes them before it joins, which is in vain if
+    they are too many.
     """
     if local:
         return None, None
     name = ".".join(path)
     if not most or not _answers(columns, path):
         return None, f"{name} by Spark"
-    if other_bytes <= _WORTH * plan.bytes:
+    info = columns.at(path)
+    few = other.keys <= most or (info is not None and info.partition)
+    if few and other.bytes <= _WORTH * plan.bytes:
         return ALWAYS, f"{name} by index up to {most} keys"
     return BROADCAST, f"{name} by index up to {most} keys of a broadcast"
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # Spark's own assumptions about the size of a row and of a string
 _ROW_BYTES = 8
 _TEXT_BYTES = 20
+# its decimals of so many digits are longs
+_LONG_BYTES, _LONG_DIGITS = 8, 18
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class ScanPlan:
     aggregate: AggregatePlan | None = None
     limit: int | None = None
     order: Order | None = field(default=None)
+    # bytes of a whole row of the table, as `row_width` estimates them
+    whole_width: int | None = None
 
     @cached_property
     def bytes(self) -> int:
@@ -64,9 +68,18 @@ class ScanPlan:
 
     @property
     def output_bytes(self) -> int:
-        """The estimated size of the rows in Spark's memory, which decides how it joins them."""
+        """The estimated size of the result, which decides how Spark joins it.
+
+        That of the rows in memory, or the share of their columns in the splits if it is less:
+        Spark estimates tables of files by this share, and users know its limits that way.
+        """
         rows, schema = self.rows, self.schema if self.aggregate is None else self.aggregate.schema
-        return self.bytes if rows is None else rows * row_width(schema)
+        if rows is None:
+            return self.bytes
+        width = row_width(schema)
+        if self.aggregate is not None or self.whole_width is None:
+            return rows * width
+        return min(rows * width, self.bytes * width // self.whole_width)
 
     @property
     def answered_by_log(self) -> bool:
@@ -93,6 +106,8 @@ def _width(kind: pa.DataType) -> int:
         return _width(kind.value_type)
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return _TEXT_BYTES
+    if pa.types.is_decimal(kind):
+        return _LONG_BYTES if kind.precision <= _LONG_DIGITS else 2 * _LONG_BYTES
     return -(-kind.bit_width // 8) if kind != pa.null() else 1
 
 

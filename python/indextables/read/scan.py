@@ -231,6 +231,7 @@ def _plan(
         aggregate=aggregate,
         limit=request.limit if cuts else None,
         order=order,
+        whole_width=table.row_width,
     )
     _check_pending(table, plan)
     return plan

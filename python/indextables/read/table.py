@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from indextables.plan.scan import row_width
 from indextables.read.columns import columns_of
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ class OpenTable:
     def columns(self) -> Columns:
         """The capabilities of its columns."""
         return columns_of(self.store.url, self.snapshot)
+
+    @cached_property
+    def row_width(self) -> int:
+        """Bytes of a row as Spark estimates them."""
+        return row_width(self.columns.schema.to_arrow_schema())
 
     def now_ms(self) -> int:
         """The current time, from the clock of commits."""

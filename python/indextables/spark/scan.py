@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from indextables.config.read import JOIN_MAX_KEYS
 from indextables.errors import IndexTablesError
-from indextables.plan.joins import judge_join, key_columns, key_limit
+from indextables.plan.joins import KeySource, judge_join, key_columns, key_limit
 from indextables.plan.prune import column_bounds
 from indextables.plan.scan import touched_bytes
 from indextables.read.scan import run_scan
@@ -129,6 +129,7 @@ def _described(body: Mapping[str, Any], scan: Scan, *, local: bool) -> dict[str,
         "explain": describe_scan(body, found, local=local) + source + warning + hints,
         "bytes": found.output_bytes,
         "rows": found.rows,
+        "chosen": found.filters.chooses,
         "runtime_columns": key_columns(scan.table.columns),
         "runtime_keys": _most_keys(scan),
         "metrics": scan.metrics,
@@ -138,13 +139,13 @@ def _described(body: Mapping[str, Any], scan: Scan, *, local: bool) -> dict[str,
 
 def join(request: Request) -> dict[str, Any]:
     """Whether the keys of a join narrow this scan, and what EXPLAIN says of it."""
-    scan, path = scan_of(request), tuple(request.body["join"])
+    scan, body = scan_of(request), request.body
     use, explain = judge_join(
         scan.plan,
         scan.table.columns,
-        path,
+        tuple(body["join"]),
+        KeySource(**body["keys"]),
         most=_most_keys(scan),
-        other_bytes=int(request.body["cost"]),
         local=scan.local,
     )
     reply = {"use": use, "explain": explain}
