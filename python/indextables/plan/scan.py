@@ -44,7 +44,7 @@ class ScanPlan:
     aggregate: AggregatePlan | None = None
     limit: int | None = None
     order: Order | None = field(default=None)
-    # bytes of a whole row of the table, as `row_width` estimates them
+    # bytes of the values of a whole row of the table, as `width_of` estimates them
     whole_width: int | None = None
 
     @cached_property
@@ -76,10 +76,10 @@ class ScanPlan:
         rows, schema = self.rows, self.schema if self.aggregate is None else self.aggregate.schema
         if rows is None:
             return self.bytes
-        width = row_width(schema)
-        if self.aggregate is not None or self.whole_width is None:
-            return rows * width
-        return min(rows * width, self.bytes * width // self.whole_width)
+        in_memory = rows * (_ROW_BYTES + width_of(schema))
+        if self.aggregate is not None or not self.whole_width:
+            return in_memory
+        return min(in_memory, self.bytes * max(1, width_of(schema)) // self.whole_width)
 
     @property
     def answered_by_log(self) -> bool:
@@ -92,9 +92,9 @@ class ScanPlan:
         )
 
 
-def row_width(schema: pa.Schema) -> int:
-    """Bytes of a row as Spark estimates them: fixed types by size, strings by a typical length."""
-    return _ROW_BYTES + sum(_width(field.type) for field in schema)
+def width_of(schema: pa.Schema) -> int:
+    """Bytes of the values of a row as Spark estimates them: strings by a typical length."""
+    return sum(_width(field.type) for field in schema)
 
 
 def _width(kind: pa.DataType) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from indextables.plan.scan import row_width
+from indextables.plan.scan import width_of
 from indextables.read.columns import columns_of
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ class OpenTable:
 
     @cached_property
     def row_width(self) -> int:
-        """Bytes of a row as Spark estimates them."""
-        return row_width(self.columns.schema.to_arrow_schema())
+        """Bytes of the values of a row as Spark estimates them."""
+        return width_of(self.columns.schema.to_arrow_schema())
 
     def now_ms(self) -> int:
         """The current time, from the clock of commits."""
