@@ -390,8 +390,10 @@ def _lower_test(node: TextTest, lower: Call, scope: Scope) -> Predicate:
     simple = simplify_like(text, node.escape) if node.kind == "like" else (node.kind, text)
     if simple is None:
         return opaque
-    if not simple[1] and simple[0] != "equals":
-        return TextMatch(subject[0], subject[1], *simple)
+    if not simple[1]:
+        # only an empty value is one in lower case
+        empty = OneOf(subject[0], subject[1], ("",))
+        return empty if simple[0] == "equals" else TextMatch(subject[0], subject[1], *simple)
     written = in_any_case(*simple)
     if written is not None:
         return TextMatch(subject[0], subject[1], "expression", written)

@@ -128,7 +128,8 @@ class _Parser(Cursor):
 
     def in_any_case(self, column: Column) -> Predicate:
         pattern = self.pattern()
-        self.need("a text of ASCII characters behind ILIKE", found=pattern.value.isascii())
+        if not pattern.value.isascii():
+            raise self.error("ILIKE takes a text of ASCII characters here")
         lower = Call("LOWER", (column,), _STRING)
         return TextTest("like", lower, Literal(pattern.value.lower(), _STRING))
 

@@ -59,6 +59,8 @@ VALUES = {
         ("name NOT ILIKE '%B%'", [0, 2]),
         ("name ILIKE 'aB' OR name ILIKE 'I%S'", [1, 2]),
         ("name ILIKE '%'", [0, 1, 2]),
+        ("name ILIKE ''", []),
+        ("name NOT ILIKE ''", [0, 1, 2]),
         ("day >= '1970-01-02'", [1, 2]),
         ("day = DATE '2024-01-01'", [2]),
         ("when = TIMESTAMP '1970-01-01 00:00:01'", [1]),
@@ -91,7 +93,7 @@ def test_rows_are_chosen(text, rows):
         ("(year = 1", "expected `)`"),
         ("year NOT = 1", "expected IN, BETWEEN, LIKE, ILIKE or RLIKE"),
         ("length(name) = 1", "there is no column `length`"),
-        ("name ILIKE 'é%'", "expected a text of ASCII characters behind ILIKE"),
+        ("name ILIKE 'é%'", "ILIKE takes a text of ASCII characters here"),
     ],
 )
 def test_bad_predicate_is_named(text, problem):
