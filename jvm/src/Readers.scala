@@ -40,7 +40,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] = {
     same.check()
     TaskWatch.add(TaskContext.get())
-    val file = Files.createTempFile("indextables", ".json")
+    val file = Files.createTempFile(Scratch.folder, "task", ".json")
     val content = partition.asInstanceOf[PythonInputPartition].pickedPartition
     val work = InternalRow(content, UTF8String.fromString(file.toString))
     val reader = new TaskReader(() => batches(work), wire, file)

@@ -7,7 +7,6 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.TaskContext
-import org.apache.spark.util.Utils
 
 /**
  * Ends the Python workers of canceled tasks at once. Spark looks for canceled tasks every two seconds, and lets a
@@ -18,9 +17,6 @@ object TaskWatch {
   private val Place = "indextables.worker"
   private val EveryMs = 200
   private val tasks = new ConcurrentHashMap[Long, TaskContext]()
-  // Spark removes it with the application
-  private lazy val folder =
-    Utils.createTempDir(System.getProperty("java.io.tmpdir"), "indextables-workers").toPath
   private lazy val thread = {
     val started = new Thread(() => while (true) { look(); Thread.sleep(EveryMs) }, "indextables canceled tasks")
     started.setDaemon(true)
@@ -32,7 +28,7 @@ object TaskWatch {
   def add(context: TaskContext): Unit = {
     val id = context.taskAttemptId()
     if (tasks.putIfAbsent(id, context) == null) {
-      context.getLocalProperties.setProperty(Place, folder.toString)
+      context.getLocalProperties.setProperty(Place, Scratch.folder.toString)
       context.addTaskCompletionListener[Unit] { _ =>
         tasks.remove(id)
         // those of workers that were killed
@@ -48,7 +44,7 @@ object TaskWatch {
   }
 
   private def workers(id: Long): Seq[Path] = {
-    val found = Files.newDirectoryStream(folder, s"$id-*")
+    val found = Files.newDirectoryStream(Scratch.folder, s"$id-*")
     try found.asScala.toSeq finally found.close()
   }
 
