@@ -61,6 +61,7 @@ _Requests: TypeAlias = list[tuple[str, int]]
 _Found: TypeAlias = list[bytes | None]
 _Parts: TypeAlias = list[bytes]
 _Ranges: TypeAlias = list[tuple[int, int]]
+_Metas: TypeAlias = list[tuple[str, int, int, str | None, int | None]]
 
 @final
 class Store:
@@ -89,6 +90,8 @@ class Store:
         """Everything below a folder after a path, in the order of paths."""
     def names(self, folder: str) -> _Names:
         """Names directly in a folder, in any order."""
+    def inside(self, folder: str) -> tuple[_Metas, _Names]:
+        """The objects directly in a folder, and the names of the folders in it, in any order."""
     def delete(self, path: str) -> None:
         """Delete an object, if there is one."""
     def remove_empty(self, folder: str) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import pytest
 from tests.cluster import work
 from tests.cluster.driver import driver
 from tests.connect.server import connect_server
 from tests.stores.conftest import minio_server, s3_place
+
+from indextables.config.settings import resolve
+from indextables.storage import open_store
 
 __all__ = ["minio_server"]  # a fixture
 
@@ -103,6 +107,29 @@ def test_maintenance(application, path):
     (purged,) = application.run(work.sql, purge)
     assert purged["metrics"]["orphaned_files_deleted"] > 0
     assert application.run(work.ids, path) == list(range(90))
+
+
+def test_purge_of_a_large_table(application, path, minio_server):
+    """Tasks find what one listing finds, and delete it."""
+    application.run(work.save_partitioned, path, 0, 60)
+    options = s3_place(minio_server).options if path.startswith("s3") else {}
+    store = open_store(path, resolve(options))
+    orphans = ["level=INFO/part=0/x.split", "level=NEW/part=7/y.split", "z.split"]
+    for name in [*orphans, "level=INFO/notes.txt", "other/notes.txt"]:
+        store.put(name, b"x")
+    time.sleep(1.1)  # stores round the time of a change down to a second
+    purge = f"PURGE INDEXTABLE '{path}' OLDER THAN 0 HOURS DRY RUN"
+    (here,) = application.run(work.sql, purge)
+    there = application.run(work.purge_by_tasks, path, dry_run=True)
+    assert (there["message"], there["orphaned_files_found"]) == (here["metrics"]["message"], 3)
+    assert all(name in there["message"] for name in orphans)
+    done = application.run(work.purge_by_tasks, path, dry_run=False)
+    assert (done["status"], done["orphaned_files_deleted"]) == ("SUCCESS", 3)
+    assert there["jobs"] == done["jobs"] == 1
+    left = {meta.path for meta in store.list("")}
+    assert not left & set(orphans)
+    assert {"level=INFO/notes.txt", "other/notes.txt"} < left
+    assert application.run(work.ids, path) == list(range(60))
 
 
 @pytest.mark.slow

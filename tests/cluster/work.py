@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 ROWS = 3000
@@ -34,6 +35,21 @@ def rows(first: int, last: int) -> Any:
 def save(path: str, first: int, last: int, mode: str = "append", **options: str) -> None:
     writer = rows(first, last).write.format("indextables").mode(mode)
     writer.option("indexing.typemap.message", "text").options(**options).save(path)
+
+
+def save_partitioned(path: str, first: int, last: int) -> None:
+    """The same rows, in a folder for each level and each part."""
+    writer = rows(first, last).write.format("indextables").mode("append")
+    writer.partitionBy("level", "part").save(path)
+
+
+def save_slowly(path: str, first: int, last: int, seconds: float) -> None:
+    """An append, one of whose three tasks takes long."""
+    from pyspark.sql.functions import udf
+
+    wait = udf(lambda number: time.sleep(seconds * (number == first)) or number, "long")
+    slow = rows(first, last).withColumn("id", wait("id"))
+    slow.write.format("indextables").mode("append").save(path)
 
 
 def load(path: str) -> Any:
@@ -82,6 +98,29 @@ def executor_hosts() -> list[str]:
     found = session()._jsc.sc().statusStore().executorList(True)
     known = [found.apply(i) for i in range(found.size())]
     return sorted(e.hostPort().split(":")[0] for e in known if e.id() != "driver")
+
+
+def purge_by_tasks(path: str, dry_run: bool) -> dict[str, Any]:
+    """What PURGE says of a table that tasks list, and how many jobs it took."""
+    key, words = "spark.indextables.purge.maxFilesListedByPlanner", " DRY RUN" if dry_run else ""
+    session().conf.set(key, "0")
+    try:
+        before = jobs()
+        (row,) = sql(f"PURGE INDEXTABLE '{path}' OLDER THAN 0 HOURS{words}")
+        return {**row["metrics"], "jobs": jobs() - before}
+    finally:
+        session().conf.unset(key)
+
+
+def jobs() -> int:
+    """How many Spark jobs there were."""
+    return int(session()._jsc.sc().statusStore().jobsList(None).size())
+
+
+def executors_ever() -> int:
+    """How many executors there were until now."""
+    known = session()._jsc.sc().statusStore().executorList(False)
+    return sum(known.apply(i).id() != "driver" for i in range(known.size()))
 
 
 def failure(text: str) -> str:

@@ -13,9 +13,10 @@ import pytest
 from tests.crash.test_kill import check_purge, ids
 from tests.crash.writer import OPTIONS
 
-from indextables.commands.purge import plan_purge
+from indextables.commands.purge_plan import plan_purge
 from indextables.config.settings import resolve
 from indextables.log import open_log
+from indextables.log.retention import Policy
 from indextables.model.types import Atomic, Field, Struct
 from indextables.read.table import open_table
 from indextables.save.commit import Save, commit_save
@@ -45,7 +46,8 @@ def test_splits_of_an_attempt_that_lost_are_orphans(table_path, options):
     commit_save(log, save, None)
     assert ids(table_path) == list(range(10))
     table = open_table(table_path, LocalContext(OPTIONS))
-    orphans = {o.path for o in plan_purge(table, 0, None, table.now_ms() + 1000).orphans}
+    plan = plan_purge(table, Policy.of(settings), table.now_ms() + 1000)
+    orphans = {orphan.path for orphan in plan.orphans}
     assert {split.path for split in loser} <= orphans
     assert not {split.path for split in winner} & orphans
     check_purge(table_path)

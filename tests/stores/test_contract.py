@@ -86,6 +86,20 @@ def test_names_come_sorted_when_listed(place):
     assert {meta.path for meta in store.list("")} >= set(ODD_NAMES)
 
 
+def test_a_folder_is_listed_without_what_is_below_its_folders(place):
+    store = place.table()
+    for name in ["a", "k=1/b", "k=1/c/d", *ODD_NAMES]:
+        store.put(name, b"12")
+    files, folders = store.inside("")
+    assert [(meta.path, meta.size) for meta in files] == [("a", 2)]
+    assert folders == sorted({"k=1", *(name.partition("/")[0] for name in ODD_NAMES)})
+    below = [meta.path for folder in folders for meta in store.list(folder)]
+    assert sorted(below) == sorted(["k=1/b", "k=1/c/d", *ODD_NAMES])
+    files, folders = store.inside("k=1")
+    assert ([meta.path for meta in files], folders) == (["k=1/b"], ["k=1/c"])
+    assert store.inside("none") == ([], [])
+
+
 def test_many_objects_are_all_listed_when_there_is_more_than_one_page(place):
     store = place.table()
     count = 1100 if place.kind == "s3" else 120

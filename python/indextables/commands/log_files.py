@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from indextables.log import names
@@ -10,9 +11,10 @@ from indextables.log.names import FileKind
 from indextables.plan.orphans import StoredFile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from indextables.log import Log
+    from indextables.storage import ObjectMeta
 
 _DATA = (".split", ".crc")
 INDEX_FOLDER = "index/"
@@ -61,17 +63,41 @@ def _left(found: Mapping[int, tuple[str, ...]], gone: set[str]) -> dict[int, tup
 
 def take_inventory(log: Log) -> Inventory:
     """List the whole table once."""
+    return _inventory(log.store.list(""))
+
+
+def take_small_inventory(log: Log, limit: int) -> Inventory | None:
+    """The same of a table of up to so many files, None of a larger one."""
+    found = list(islice(log.store.list(""), limit + 1))
+    return _inventory(found) if len(found) <= limit else None
+
+
+def take_log_inventory(log: Log) -> Inventory:
+    """List the transaction log alone."""
+    return _inventory(log.store.list(names.FOLDER))
+
+
+def data_files(listed: Iterable[ObjectMeta]) -> list[StoredFile]:
+    """The splits and index files among listed files, with their checksum files."""
+    return [_stored(meta) for meta in listed if _is_data(meta.path)]
+
+
+def _inventory(listed: Iterable[ObjectMeta]) -> Inventory:
     found: dict[FileKind, dict[int, tuple[str, ...]]] = {kind: {} for kind in FileKind}
     data: list[StoredFile] = []
-    for meta in log.store.list(""):
+    for meta in listed:
         place = names.classify(meta.path)
         if place is not None:
             kind, version = place
             found[kind][version] = (*found[kind].get(version, ()), meta.path)
         elif _is_data(meta.path):
-            data.append(StoredFile(meta.path, meta.size, meta.modified_ms))
+            data.append(_stored(meta))
     versions = {version: path for version, (path,) in found[FileKind.VERSION].items()}
     return Inventory(versions, found[FileKind.STATE], found[FileKind.CHECKPOINT], tuple(data))
+
+
+def _stored(meta: ObjectMeta) -> StoredFile:
+    return StoredFile(meta.path, meta.size, meta.modified_ms)
 
 
 def _is_data(path: str) -> bool:

@@ -1,9 +1,7 @@
 """PURGE: delete files that no version refers to.
 
-The data is listed before the log is read, so that everything committed before the listing counts as
-referenced. Files of a running writer that are not yet committed are protected by their age. Old
-files of the log are deleted before the data they refer to: a crash in between leaves orphans, never
-a version that refers to a deleted file.
+Old files of the log are deleted before the data they refer to: a crash in between leaves orphans,
+never a version that refers to a deleted file.
 """
 
 from __future__ import annotations
@@ -23,19 +21,18 @@ from indextables.commands.grammar import (
     SpanKind,
     columns,
 )
-from indextables.commands.log_files import take_inventory
-from indextables.commands.references import find_references
+from indextables.commands.purge_plan import plan_purge_by_tasks
 from indextables.commands.target import Target, open_target
 from indextables.config import maintenance as keys
 from indextables.errors import error
 from indextables.log.retention import Policy
-from indextables.plan.orphans import HOUR_MS, StoredFile, plan_orphans
+from indextables.plan.orphans import HOUR_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from indextables.commands.purge_plan import PurgePlan
     from indextables.config.settings import Settings
-    from indextables.log.cleaning import Cleaned
     from indextables.read.table import OpenTable, Row
     from indextables.runtime.context import Context
     from indextables.runtime.steps import Steps
@@ -67,16 +64,6 @@ class Purge(Command):
     dry_run: bool = False
 
 
-@dataclass(frozen=True)
-class PurgePlan:
-    """The files to delete: files of the log, and orphaned data files."""
-
-    policy: Policy
-    log: Cleaned
-    orphans: tuple[StoredFile, ...]
-    orphans_found: int
-
-
 def run_purge(
     table: OpenTable,
     *,
@@ -86,32 +73,21 @@ def run_purge(
 ) -> Steps[list[Row]]:
     """Delete orphaned splits and index files, and log files older than the retention.
 
-    The table is listed by the caller's process; more than a thousand files are deleted by tasks.
+    A large table with partitions is listed by tasks, and more than a thousand files are deleted by
+    tasks.
     """
     table.log.check_maintainable()
     started = table.now_ms()
     hours = _retention_hours(table.settings, older_than_hours)
-    plan = plan_purge(table, hours, log_hours, started)
+    policy = _policy(table.settings, log_hours)
+    plan = yield from plan_purge_by_tasks(table, policy, started - hours * HOUR_MS)
     for orphan in plan.orphans:
         _log.info("%s `%s`", "would delete" if dry_run else "deleting", orphan.path)
     failed: list[str] = []
     if not dry_run:
-        table.log.clean(plan.policy)
+        table.log.clean(policy)
         failed = yield from delete_files(table, [orphan.path for orphan in plan.orphans])
     return [_row(table, plan, hours, failed, started, dry_run=dry_run)]
-
-
-def plan_purge(table: OpenTable, hours: float, log_hours: float | None, now_ms: int) -> PurgePlan:
-    """Scan the whole table and decide what to delete, without changing anything."""
-    inventory = take_inventory(table.log)
-    policy = _policy(table.settings, log_hours)
-    cleaned = table.log.clean(policy, dry_run=True)
-    left = inventory.without(cleaned.paths)
-    referenced = find_references(table.log, sorted(left.versions), sorted(left.bases))
-    limit = table.settings.get(keys.PURGE_MAX_FILES)
-    too_old = now_ms - hours * HOUR_MS
-    orphans, count = plan_orphans(inventory.data, referenced, too_old, limit)
-    return PurgePlan(policy, cleaned, orphans, count)
 
 
 def _retention_hours(settings: Settings, asked: float | None) -> float:

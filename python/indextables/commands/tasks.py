@@ -16,6 +16,7 @@ _KINDS = {
     "disk_cache": "commands.caches:run_usage_task",
     "environment": "commands.describe_environment:run_environment_task",
     "flush_disk_cache": "commands.caches:run_flush_task",
+    "list_orphans": "commands.list_task:run_list_task",
     "merge": "commands.merge_task:run_merge_task",
     "prewarm": "commands.prewarm_task:run_prewarm_task",
     "prewarm_jobs": "commands.prewarm_jobs:run_list_task",

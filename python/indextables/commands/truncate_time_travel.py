@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from indextables.commands.grammar import TARGET, Command, Flag, Rule, columns
-from indextables.commands.log_files import take_inventory
+from indextables.commands.log_files import take_log_inventory
 from indextables.commands.target import Target, open_target
 from indextables.errors import IndexTablesError
 from indextables.log import names
@@ -38,7 +38,7 @@ def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
     version = table.snapshot.version
     if not dry_run and not _has_whole_state(table, version):
         version = table.log.checkpoint().version
-    inventory = take_inventory(table.log)
+    inventory = take_log_inventory(table.log)
     kept = _manifests_in_use(table, version)
     paths = [path for path in inventory.below(version) if path not in kept]
     versions = sum(old < version for old in inventory.versions)

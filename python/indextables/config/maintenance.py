@@ -114,6 +114,14 @@ PURGE_PARALLELISM = Option(
     "Files that PURGE deletes concurrently; `auto` is 8.",
     _GROUP,
 )
+PURGE_LIST_HERE = Option(
+    "purge.maxFilesListedByPlanner",
+    integer(0),
+    20_000,
+    "Files of a partitioned table up to which PURGE lists it in the planner process. Tasks on the "
+    "executors list the folders of a larger table.",
+    _GROUP,
+)
 MERGE_UPLOAD_CONCURRENCY = Option(
     "merge.upload.maxConcurrency",
     optional(integer(1)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Container, Iterable
 
 HOUR_MS = 3_600_000
 
@@ -21,7 +21,7 @@ class StoredFile:
 
 
 def plan_orphans(
-    stored: Collection[StoredFile], referenced: Collection[str], too_old_ms: float, limit: int
+    stored: Iterable[StoredFile], referenced: Container[str], too_old_ms: float, limit: int
 ) -> tuple[tuple[StoredFile, ...], int]:
     """Files that nothing references and that are too old to belong to a running writer.
 

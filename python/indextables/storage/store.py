@@ -19,6 +19,7 @@ from indextables.storage.counters import Counters
 _Names: TypeAlias = list[str]
 _Parts: TypeAlias = list[bytes]
 _Found: TypeAlias = list[bytes | None]
+_Metas: TypeAlias = "list[ObjectMeta]"
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,16 @@ class Store:
         for page in self._store.list(prefix.strip("/"), start_after):
             for meta in page:
                 yield ObjectMeta(*meta)
+
+    def inside(self, folder: str) -> tuple[_Metas, _Names]:
+        """The objects directly in a folder, and the paths of the folders in it, both sorted.
+
+        Without the objects below those folders, however many there are.
+        """
+        folder = folder.strip("/")
+        files, names = self._store.inside(folder)
+        found = sorted((ObjectMeta(*meta) for meta in files), key=lambda meta: meta.path)
+        return found, sorted(f"{folder}/{name}" if folder else name for name in names)
 
     @property
     def has_folders(self) -> bool:

@@ -107,6 +107,11 @@ impl PyStore {
         self.wait(py, || self.store.names(folder))
     }
 
+    fn inside(&self, py: Python<'_>, folder: &str) -> PyResult<(Vec<ObjectMeta>, Vec<String>)> {
+        let (files, folders) = self.wait(py, || self.store.inside(folder))?;
+        Ok((files.into_iter().map(given).collect(), folders))
+    }
+
     fn delete(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         self.wait(py, || self.store.delete(path))
     }

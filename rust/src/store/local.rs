@@ -122,6 +122,23 @@ impl Folder {
         entries.map(name).collect::<io::Result<_>>().at(&shown(&folder))
     }
 
+    /// The files directly in a folder, and the names of the folders in it; unsorted.
+    pub(super) fn inside(&self, prefix: &str) -> Result<(Vec<Meta>, Vec<String>)> {
+        let (mut files, mut folders) = (Vec::new(), Vec::new());
+        for name in self.names(prefix)? {
+            let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
+            // what a clean-up has removed meanwhile is not there
+            let file = self.root.join(&path);
+            let Some(found) = present(fs::metadata(&file)).at(&shown(&file))? else { continue };
+            if found.is_dir() {
+                folders.push(name);
+            } else if found.is_file() {
+                files.push(meta(path, &found));
+            }
+        }
+        Ok((files, folders))
+    }
+
     pub(super) fn delete(&self, path: &str) -> Result<()> {
         let file = self.file(path)?;
         self.counters.ask(Request::Delete, 1);

@@ -234,6 +234,20 @@ impl Store {
         }
     }
 
+    /// The files directly in a folder (the root for ``), and the names of the folders in it; unsorted.
+    pub fn inside(&self, folder: &str) -> Result<(Vec<Meta>, Vec<String>)> {
+        match &self.place {
+            Place::Local(here) => here.inside(folder),
+            Place::Remote(client, prefix) => {
+                let found = client.inside(&folder_path(prefix, folder)?)?;
+                let skip = objects::root_bytes(prefix);
+                let files = found.objects.iter().map(|meta| objects::below(meta, skip));
+                let folders = found.common_prefixes.iter().filter_map(|path| path.filename());
+                Ok((files.collect(), folders.map(str::to_owned).collect()))
+            }
+        }
+    }
+
     /// Starts a new file of about this size; it becomes visible when it is complete.
     pub fn create(&self, path: &str, expected: u64, cancel: &Cancel) -> Result<Upload> {
         match &self.place {

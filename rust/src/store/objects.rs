@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStoreExt, PutMode, PutOptions};
+use object_store::{ListResult, ObjectMeta, ObjectStoreExt, PutMode, PutOptions};
 
 use super::connect::Client;
 use super::counters::Request;
@@ -100,12 +100,19 @@ impl Client {
         }
     }
 
-    /// The names in a folder, unsorted; for stores that have folders.
-    pub(super) fn names(&self, folder: &Path) -> Result<Vec<String>> {
+    /// The objects directly in a folder, and the folders in it.
+    pub(super) fn inside(&self, folder: &Path) -> Result<ListResult> {
         let store = self.connect()?;
-        self.counters.ask(Request::List, 1);
         let found = runtime::block_on(async { store.list_with_delimiter(Some(folder)).await })?
             .map_err(|e| self.failed(folder, e))?;
+        let pages = (found.objects.len() + found.common_prefixes.len()).div_ceil(PAGE);
+        self.counters.ask(Request::List, pages.max(1) as u64);
+        Ok(found)
+    }
+
+    /// The names in a folder, unsorted; for stores that have folders.
+    pub(super) fn names(&self, folder: &Path) -> Result<Vec<String>> {
+        let found = self.inside(folder)?;
         let objects = found.objects.into_iter().map(|meta| meta.location);
         let paths = found.common_prefixes.into_iter().chain(objects);
         Ok(paths.filter_map(|path| path.filename().map(str::to_owned)).collect())
@@ -169,7 +176,7 @@ impl Listing {
         client.counters.ask(Request::List, 1);
         let page = runtime::block_on(objects.take(PAGE).try_collect::<Vec<_>>())?
             .map_err(|e| client.failed(root, e))?;
-        let skip = if root.as_ref().is_empty() { 0 } else { root.as_ref().len() + 1 };
+        let skip = root_bytes(root);
         // not every server supports a start offset: what comes before is left out here
         let wanted = page.iter().filter(|meta| meta.location.as_ref() > after.as_str());
         let found = wanted.map(|meta| below(meta, skip)).collect();
@@ -178,6 +185,11 @@ impl Listing {
         }
         Ok(Some(found))
     }
+}
+
+/// What the paths below a root begin with.
+pub(super) fn root_bytes(root: &Path) -> usize {
+    if root.as_ref().is_empty() { 0 } else { root.as_ref().len() + 1 }
 }
 
 /// The metadata of an object, its path without the first bytes.

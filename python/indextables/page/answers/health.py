@@ -12,13 +12,15 @@ from indextables.commands.checkpoint import Checkpoint
 from indextables.commands.describe_state import run_describe_state
 from indextables.commands.merge_splits import DEFAULT_TARGET_BYTES, MergeSplits
 from indextables.commands.prewarm import PrewarmCache
-from indextables.commands.purge import Purge, plan_purge
+from indextables.commands.purge import Purge
+from indextables.commands.purge_plan import plan_purge
 from indextables.commands.target import Target
 from indextables.config import maintenance as keys
 from indextables.engine.cache import cache_stats
 from indextables.log.retention import Policy
 from indextables.page.answers.facts import table_facts
 from indextables.plan.merge import MergeLimits, plan_merge
+from indextables.plan.orphans import HOUR_MS
 from indextables.show.values import UNKNOWN, counted, number, percent, size, stamp
 from indextables.sql.render import render
 
@@ -65,7 +67,8 @@ def findings(table: OpenTable) -> list[Finding]:
 def orphans(table: OpenTable) -> Finding:
     """Files that nothing refers to."""
     hours = table.settings.get(keys.PURGE_RETENTION_HOURS)
-    plan = plan_purge(table, hours, None, table.now_ms())
+    too_old_ms = table.now_ms() - hours * HOUR_MS
+    plan = plan_purge(table, Policy.of(table.settings), too_old_ms)
     expired = len(plan.log.paths)
     if not plan.orphans_found and not expired:
         return Finding("Orphans", Level.GOOD, f"No files older than {hours:g} hours are left over.")
