@@ -16,18 +16,12 @@ from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
 from indextables.expr.where import parse_where
 from indextables.log.protocol import is_companion, is_foreign
-from indextables.model.types import render_schema
-from indextables.plan.companion import (
-    PREFIX,
-    fits,
-    follow_names,
-    plan_companion_fields,
-)
+from indextables.plan.companion import PREFIX, fits
 from indextables.plan.companion import Companion as Definition
 from indextables.plan.coverage import Coverage, cover, nothing_covered
-from indextables.plan.fields import remember_fields
 from indextables.plan.sync import partition_texts
 from indextables.read.columns import same_splits
+from indextables.read.companion_plan import definition_of, plan_as_indexed, plan_at
 from indextables.read.spec import HIDDEN, PENDING
 from indextables.read.table import Companion, OpenTable
 from indextables.runtime.cache import Cache
@@ -78,7 +72,7 @@ def companion_of(
 
     A `past` version of the index is read as it was indexed.
     """
-    definition = Definition.of(snapshot.metadata.configuration)
+    definition = definition_of(snapshot)
     wanted = settings.get(keys.SOURCE_VERSION_AS_OF)
     if wanted is None and (past or settings.get(keys.READ_VERSION) == "indexed"):
         if definition.source_version is None:
@@ -91,11 +85,11 @@ def companion_of(
 
 def as_indexed(snapshot: Snapshot, settings: Settings) -> Companion:
     """A companion as its log has it, without a look at the source."""
-    definition = Definition.of(snapshot.metadata.configuration)
-    names, columns = snapshot.partition_columns, snapshot.schema
+    planned = plan_as_indexed(snapshot, settings)
+    definition = planned.definition
     return Companion(
         source=source_spec(definition, snapshot, settings),
-        fields=tuple(plan_companion_fields(definition, columns, names, settings, bounded=False)),
+        fields=planned.fields,
         summary=f"source version {definition.source_version}, as indexed",
     )
 
@@ -107,20 +101,12 @@ def _at_version(
     source: SourceSnapshot,
     settings: Settings,
 ) -> tuple[Snapshot, Companion]:
-    now = replace(follow_names(definition, source), columns=source.columns)
-    planned = plan_companion_fields(
-        now, source.schema, source.partition_columns, settings, bounded=False
-    )
-    metadata = replace(
-        snapshot.metadata,
-        schema_string=render_schema(source.schema),
-        partition_columns=source.partition_columns,
-        configuration={**snapshot.metadata.configuration, **remember_fields(planned)},
-    )
+    planned = plan_at(snapshot, source, settings)
+    metadata = planned.metadata
     limit = settings.get(keys.MAX_PENDING_BYTES)
     found = Companion(
-        source=source_spec(now, snapshot, settings),
-        fields=tuple(planned),
+        source=source_spec(planned.definition, snapshot, settings),
+        fields=planned.fields,
         max_pending=limit,
         behind=partial(_behind, snapshot.path, definition, source, limit),
     )

@@ -19,8 +19,8 @@ from indextables.errors import error
 from indextables.expr.binding import UTC_NAMES
 from indextables.log.protocol import is_companion, is_foreign
 from indextables.model.types import Atomic, Struct
-from indextables.plan.companion import Companion as Definition
 from indextables.read.companion import held_source, keep_version, source_name, version_of
+from indextables.read.companion_plan import definition_of
 from indextables.runtime.cache import Cache
 from indextables.sources.table import relative_path
 from indextables.storage.address import names_store, parse_address
@@ -28,6 +28,7 @@ from indextables.storage.address import names_store, parse_address
 if TYPE_CHECKING:
     from indextables.config.settings import Settings
     from indextables.log import Snapshot
+    from indextables.plan.companion import Companion as Definition
     from indextables.sources.table import SourceSnapshot
 
 # path, size and time of the last change in milliseconds
@@ -104,7 +105,7 @@ def _unfit(relation: SourceRelation, snapshot: Snapshot, settings: Settings) -> 
     metadata = snapshot.metadata
     if not is_companion(metadata) or is_foreign(snapshot.protocol, metadata):
         return f"`{snapshot.path}` is not a companion"
-    definition = Definition.of(metadata.configuration)
+    definition = definition_of(snapshot)
     if not _is_source(relation, definition, snapshot, settings):
         return f"`{snapshot.path}` is the companion of `{definition.source_table_path}`"
     if definition.where_clause is not None:
@@ -154,7 +155,7 @@ def _pin(files: Sequence[File], snapshot: Snapshot, settings: Settings) -> Sourc
 
     Files that came after the query was resolved are left out.
     """
-    definition = Definition.of(snapshot.metadata.configuration)
+    definition = definition_of(snapshot)
     name = source_name(definition, snapshot, settings)
     listed = hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:16]
     now, _ = version_of(definition, snapshot, settings)
