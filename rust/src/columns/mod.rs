@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, new_null_array};
 use arrow::datatypes::{DataType, Field, SchemaRef};
+use tantivy::columnar::DynamicColumn;
 
 pub use doc_store::{BlockReader, DocStore};
 
@@ -25,6 +26,7 @@ use crate::error::{EngineError, Result};
 use crate::open::{Column, Segment, Split};
 use crate::source::SourceRows;
 use crate::split::Encoding;
+use crate::split::decimals::floats;
 
 /// Some documents of a segment, ascending.
 #[derive(Debug, Clone)]
@@ -314,12 +316,15 @@ fn open_columns(
 }
 
 /// The fast column of a top-level column, if any document of the segment has a value.
-pub fn open_fast(
-    segment: &Segment,
-    column: &Column,
-) -> Result<Option<tantivy::columnar::DynamicColumn>> {
+pub fn open_fast(segment: &Segment, column: &Column) -> Result<Option<DynamicColumn>> {
     let handles = segment.reader.fast_fields().dynamic_column_handles(&column.field_name)?;
-    Ok(handles.into_iter().next().map(|handle| handle.open()).transpose()?)
+    let opened = handles.into_iter().next().map(|handle| handle.open()).transpose()?;
+    Ok(match (column.encoding, opened) {
+        (Encoding::F64Decimal, Some(DynamicColumn::I64(whole))) => {
+            Some(DynamicColumn::F64(floats(whole, column.scale as u8)))
+        }
+        (_, opened) => opened,
+    })
 }
 
 /// Columns that are filled from stored documents.

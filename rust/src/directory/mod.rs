@@ -37,6 +37,8 @@ const TOGETHER: u64 = 64 << 10;
 #[derive(Clone)]
 pub struct BundleDirectory {
     bundle: Arc<Bundle>,
+    /// A file with other bytes than those in the bundle.
+    replaced: Option<Arc<(PathBuf, OwnedBytes)>>,
 }
 
 struct Bundle {
@@ -94,7 +96,13 @@ impl BundleDirectory {
                 checks: OnceLock::new(),
                 neighbours,
             }),
+            replaced: None,
         })
+    }
+
+    /// The same files, one of them with other bytes for tantivy.
+    pub fn with_file(&self, path: PathBuf, bytes: OwnedBytes) -> BundleDirectory {
+        BundleDirectory { bundle: self.bundle.clone(), replaced: Some(Arc::new((path, bytes))) }
     }
 
     /// Names and lengths of all files.
@@ -303,6 +311,9 @@ fn read_only() -> io::Error {
 
 impl Directory for BundleDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        if let Some(replaced) = self.replaced.as_ref().filter(|replaced| replaced.0 == path) {
+            return Ok(Arc::new(replaced.1.clone()));
+        }
         let range = self.bundle.files.get(path);
         let range = range.ok_or_else(|| OpenReadError::FileDoesNotExist(path.to_owned()))?;
         if !self.is_remote() {

@@ -19,7 +19,7 @@ use crate::merge::MergeInput;
 use crate::open::read_sidecar;
 use crate::split::{NULLS_FILE, NullRows, Sidecar};
 use crate::store::{BytesSource, RangeSource, Store};
-use crate::write::Scratch;
+use crate::write::{Scratch, widen_floats};
 
 /// How much of a remote split is held in memory while it is copied.
 const DOWNLOAD_BYTES: u64 = 16 << 20;
@@ -44,23 +44,26 @@ impl OpenInput {
             source
         };
         // tantivy panics on some damaged files
-        let opened = catch_unwind(AssertUnwindSafe(|| Self::read(input, source)));
+        let opened = catch_unwind(AssertUnwindSafe(|| Self::read(input, source, scratch)));
         opened
             .unwrap_or_else(|_| Err(EngineError::corrupt("", "opening it failed")))
             .at(&input.path)
     }
 
-    fn read(input: &MergeInput, source: Arc<dyn RangeSource>) -> Result<Self> {
+    fn read(input: &MergeInput, source: Arc<dyn RangeSource>, scratch: &Scratch) -> Result<Self> {
         let directory = BundleDirectory::open(source, input.footer.map(|(start, _)| start))?;
-        let sidecar = read_sidecar(&directory)?;
+        let mut sidecar = read_sidecar(&directory)?;
         let nulls = match directory.file(NULLS_FILE)? {
             Some(bytes) => NullRows::parse(&bytes)?,
             None => NullRows::default(),
         };
-        let index = Index::open(directory.clone())?;
+        let mut index = Index::open(directory.clone())?;
         match &sidecar {
             Some(sidecar) => verify(&directory, sidecar)?,
             None => verify_index(&index)?,
+        }
+        if let Some(sidecar) = &mut sidecar {
+            index = widened(index, &directory, sidecar, scratch)?;
         }
         let segments = index.searchable_segment_metas()?;
         let rows = segments.iter().map(tantivy::SegmentMeta::max_doc).sum();
@@ -82,6 +85,22 @@ impl OpenInput {
         write_alive_bitset(&living, &mut bytes)?;
         Ok(Some(AliveBitSet::open(OwnedBytes::new(bytes))))
     }
+}
+
+/// The index as tantivy merges it: columns of doubles are columns of doubles.
+fn widened(
+    index: Index,
+    directory: &BundleDirectory,
+    sidecar: &mut Sidecar,
+    scratch: &Scratch,
+) -> Result<Index> {
+    let target = scratch.path(&uuid::Uuid::new_v4().simple().to_string());
+    let Some(path) = widen_floats(&index, directory, sidecar, &target)? else {
+        return Ok(index);
+    };
+    let wide = BytesSource::map(&target)?;
+    let bytes = wide.read(0..wide.len())?;
+    Ok(Index::open(directory.with_file(path, bytes))?)
 }
 
 fn deleted_rows(bitmap: Option<&[u8]>, rows: u32) -> Result<RoaringBitmap> {

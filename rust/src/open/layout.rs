@@ -228,6 +228,7 @@ fn describe(
         (Encoding::DecimalI64 | Encoding::DecimalBytes, Some(DataType::Decimal128(_, scale))) => {
             *scale
         }
+        (Encoding::F64Decimal, _) => note.and_then(|n| n.digits).unwrap_or_default() as i8,
         _ => 0,
     };
     let (tokenizer, record, fast_values) = text_facts(kind);
@@ -342,7 +343,7 @@ fn natural_type(encoding: Encoding) -> DataType {
     match encoding {
         E::Bool => DataType::Boolean,
         E::I64 => DataType::Int64,
-        E::F64 => DataType::Float64,
+        E::F64 | E::F64Decimal => DataType::Float64,
         E::DecimalI64 => DataType::Decimal128(18, 0),
         E::DecimalBytes => DataType::Decimal128(38, 0),
         E::Bytes => DataType::Binary,

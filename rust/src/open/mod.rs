@@ -19,7 +19,9 @@ use crate::columns::DocStore;
 use crate::directory::BundleDirectory;
 use crate::error::{At, EngineError, Result};
 use crate::source::{Runs, Source};
-use crate::split::{NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_VERSION, Sidecar};
+use crate::split::{
+    Encoding, NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_VERSION, Sidecar, SidecarColumn, decimals,
+};
 use crate::store::Store;
 use crate::tokenizer;
 
@@ -192,6 +194,14 @@ pub fn read_sidecar(directory: &BundleDirectory) -> Result<Option<Sidecar>> {
         let found = sidecar.version;
         let detail =
             format!("{SIDECAR_FILE} has version {found}, this reads 1 to {SIDECAR_VERSION}");
+        return Err(EngineError::corrupt("", detail));
+    }
+    let is_odd = |column: &SidecarColumn| {
+        let digits = column.digits.is_some_and(decimals::is_known);
+        digits != (column.encoding == Encoding::F64Decimal)
+    };
+    if let Some(column) = sidecar.columns.iter().find(|column| is_odd(column)) {
+        let detail = format!("{SIDECAR_FILE} has wrong digits of `{}`", column.name);
         return Err(EngineError::corrupt("", detail));
     }
     Ok(Some(sidecar))

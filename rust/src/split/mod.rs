@@ -1,6 +1,8 @@
 //! The split file as it is written: bundle, hotcache, sidecar and null rows (`docs/spec/SPLIT.md`).
 
 mod bundle;
+pub mod decimals;
+pub mod fast_file;
 mod hotcache;
 mod lengths;
 mod nulls;

@@ -12,8 +12,10 @@ use crate::split::types::parse as parse_type;
 pub const SIDECAR_FILE: &str = "_indextables.json";
 /// CRC-32 of the sidecar, which itself has those of all other files.
 pub const SIDECAR_SUM_FILE: &str = "_indextables.crc";
-/// Version 1 had Arrow's display names as types.
-pub const SIDECAR_VERSION: u32 = 2;
+/// Version 1 had Arrow's display names as types; version 3 has doubles that are whole numbers on disk.
+pub const SIDECAR_VERSION: u32 = 3;
+/// The version of splits that need nothing newer, so that older readers open them.
+const PLAIN_VERSION: u32 = 2;
 
 /// How much of a row the document store holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -35,6 +37,9 @@ pub enum Encoding {
     Bool,
     I64,
     F64,
+    /// Doubles of few decimal digits: the column holds whole numbers, to be divided by a power of ten.
+    #[serde(rename = "f64_decimal")]
+    F64Decimal,
     /// Decimal of up to 18 digits as its unscaled number.
     #[serde(rename = "decimal_i64")]
     DecimalI64,
@@ -78,6 +83,9 @@ pub struct SidecarColumn {
     #[serde(rename = "type")]
     pub data_type: Value,
     pub encoding: Encoding,
+    /// Of `F64Decimal`: how many digits are behind the point of the whole numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<u8>,
     /// Some value is too long for a term or a fast column: only the document store has it whole.
     #[serde(default)]
     pub overlong: bool,
@@ -137,7 +145,7 @@ pub struct SourceFiles {
 impl Sidecar {
     pub fn new(layout: Layout, rows: u64, columns: Vec<SidecarColumn>) -> Self {
         let writer = crate::WRITER.to_owned();
-        let version = SIDECAR_VERSION;
+        let version = PLAIN_VERSION;
         let (checksums, blocks) = (BTreeMap::new(), BTreeMap::new());
         Self { version, writer, layout, rows, columns, source: None, checksums, blocks }
     }
@@ -158,6 +166,7 @@ mod tests {
             (Encoding::DecimalBytes, "decimal_bytes"),
             (Encoding::I64, "i64"),
             (Encoding::F64, "f64"),
+            (Encoding::F64Decimal, "f64_decimal"),
             (Encoding::DaysI64, "days_i64"),
             (Encoding::MicrosI64, "micros_i64"),
             (Encoding::DurationI64, "duration_i64"),

@@ -179,7 +179,7 @@ pub fn prepare(column: &Column, array: &ArrayRef) -> Result<Prepared> {
             facts.beyond_dates = beyond_dates(column.preferred, &bounds);
             Some(Cells::I64(values))
         }
-        Encoding::F64 => {
+        Encoding::F64 | Encoding::F64Decimal => {
             let values = cast(array, &DataType::Float64)?.as_primitive().clone();
             bounds = if wants_bounds { bounds::of_floats(&values) } else { Bounds::None };
             Some(Cells::F64(values))

@@ -46,7 +46,7 @@ impl FieldPlan {
         let stored = !lean || is_object || matches!(encoding, E::Text | E::Bytes);
         // equality on floats is rare and a fast column answers it; each value would be a term of its own
         let indexed = match encoding {
-            E::F64 => false,
+            E::F64 | E::F64Decimal => false,
             E::Text | E::Bytes | E::String | E::StringBytes => true,
             // a fast column answers for itself
             _ if companion => is_object || !spec.fast.unwrap_or(fast),
@@ -116,7 +116,7 @@ fn add_field(builder: &mut SchemaBuilder, column: &Column, plan: &FieldPlan) -> 
     match plan.encoding {
         E::Null => return Ok(()),
         E::Bool => builder.add_bool_field(name, numeric(plan)),
-        E::F64 => builder.add_f64_field(name, numeric(plan)),
+        E::F64 | E::F64Decimal => builder.add_f64_field(name, numeric(plan)),
         E::I64 | E::DecimalI64 | E::DaysI64 | E::MicrosI64 | E::DurationI64 => {
             builder.add_i64_field(name, numeric(plan))
         }

@@ -16,6 +16,7 @@ use crate::split::{NullRows, Packed, Sidecar, note_lengths, pack};
 use crate::store::Store;
 use crate::tokenizer;
 use crate::write::doc_mapping::doc_mapping;
+use crate::write::narrow::narrow_floats;
 use crate::write::scratch::Scratch;
 
 /// What the log needs to know of a finished split.
@@ -77,6 +78,7 @@ impl FinishedSegment {
     pub fn send(mut self, store: &Store, path: &str, cancel: &Cancel) -> Result<SplitInfo> {
         if let Some(sidecar) = &mut self.sidecar {
             note_lengths(&self.index, sidecar)?;
+            narrow_floats(&self.index, &self.scratch, sidecar)?;
         }
         let mut upload = store.create(path, self.scratch.written(), cancel)?;
         let packed = pack(&self.scratch, self.sidecar, &self.nulls, &mut upload).at(path)?;

@@ -385,6 +385,7 @@ impl OpenSplit {
                 name: column.name.clone(),
                 data_type: to_spark(&column.data_type),
                 encoding: plan.encoding,
+                digits: None,
                 overlong: tally.overlong,
                 nulls: tally.nulls,
                 tokens: None,
