@@ -2,6 +2,7 @@ package org.apache.spark.sql.indextables {
   import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
 
   import scala.jdk.CollectionConverters._
+  import scala.util.control.NonFatal
 
   import com.fasterxml.jackson.databind.node.ObjectNode
 
@@ -26,21 +27,29 @@ package org.apache.spark.sql.indextables {
     override def loadTable(table: Identifier, version: String): Table = load(table, "versionAsOf" -> version)
 
     private def load(table: Identifier, more: (String, String)*): Table = {
-      val properties = (Map("path" -> place(table), TableCatalog.PROP_PROVIDER -> Names.Format) ++ more).asJava
+      val remembered = Option(places.get(table)).collect { case (path, until) if System.nanoTime() < until => path }
+      try open(remembered.getOrElse(look(table)), more)
+      catch {
+        case NonFatal(failure) if remembered.isDefined =>
+          // the table may have been created anew since, with another companion
+          val now = look(table)
+          if (remembered.contains(now)) throw failure else open(now, more)
+      }
+    }
+
+    private def open(path: String, more: Seq[(String, String)]): Table = {
+      val properties = (Map("path" -> path, TableCatalog.PROP_PROVIDER -> Names.Format) ++ more).asJava
       IndexTable(TableState.load(properties).existing, properties, writable = false)
     }
 
-    private def place(table: Identifier): String = {
-      val (path, until) = places.getOrDefault(table, ("", 0L))
-      if (System.nanoTime() < until) path
-      else {
-        val request = Rpc.json().put("name", table.toString)
-        request.putObject("source").set[ObjectNode]("properties", Rpc.options(Source.properties(source(table)).asJava))
-        val reply = Rpc.call("companion_path", request).json
-        val kept = TimeUnit.MINUTES.toNanos(reply.get("minutes").asLong)
-        places.put(table, (reply.get("path").asText, System.nanoTime() + kept))
-        reply.get("path").asText
-      }
+    /** Where the properties of the source table say that its companion is; remembered for a while. */
+    private def look(table: Identifier): String = {
+      val request = Rpc.json().put("name", table.toString)
+      request.putObject("source").set[ObjectNode]("properties", Rpc.options(Source.properties(source(table)).asJava))
+      val reply = Rpc.call("companion_path", request).json
+      val kept = TimeUnit.MINUTES.toNanos(reply.get("minutes").asLong)
+      places.put(table, (reply.get("path").asText, System.nanoTime() + kept))
+      reply.get("path").asText
     }
 
     private def source(table: Identifier): Table = table.namespace() match {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 
@@ -48,6 +49,18 @@ def test_companions_have_the_names_of_their_source_tables(spark, named):
         assert spark.sql(query).count() == 2
     finally:
         spark.conf.unset("spark.indextables.companion.region")
+
+
+def test_a_remembered_companion_that_fails_is_looked_for_again(spark, named, tmp_path):
+    name, root = named
+    properties(spark, location=f"{root}/ix")
+    assert spark.table(name).count() == 50
+    shutil.move(tmp_path / "ix", tmp_path / "elsewhere")
+    with pytest.raises(Exception, match="TABLE_NOT_FOUND"):
+        spark.table(name)
+    properties(spark, location=f"{root}/elsewhere")
+    assert spark.table(name).count() == 50
+    assert spark.sql(f"SELECT id FROM {name} WHERE message indexquery 'word3'").count() == 10
 
 
 def test_a_region_has_its_own_root(spark, named):
