@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import random
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from tests.companions.index import INDEXED, Index
 from tests.companions.questions import open_index
 from tests.companions.sources import IcebergHistory, VectorHistory
+from tests.unit.sources.delta_tables import HandWrittenDelta
 
 from indextables.errors import IndexTablesError
 
@@ -179,6 +181,85 @@ def test_a_damaged_deletion_vector_hides_nothing_by_chance(tmp_path: Path, damag
         index.build()
     assert failed.value.code == SOURCE
     assert open_index(index.place, **INDEXED).count() > 0
+
+
+@pytest.mark.parametrize("told", [-1, 0, 1, 7, 10**9])
+@pytest.mark.parametrize("indexed", [True, False], ids=["later", "first"])
+def test_the_rows_of_a_vector_count_not_what_the_log_says_of_it(
+    tmp_path: Path, told: int, indexed: bool
+):
+    source, index = _Vectors(tmp_path), Index(tmp_path, None, "")
+    build = partial(index.run, f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.place)}")
+    if indexed:
+        source.add()
+        build()
+    source.delete({1, 2, 3}, told)
+    if not indexed:
+        build()
+    for _ in range(2):
+        table = open_index(index.place)
+        assert sorted(row["id"] for row in table.scan().to_pylist()) == [0, *range(4, 50)]
+        assert table.aggregate(["count(*)", "sum(id)"]).to_pylist() == [
+            {"count(*)": 47, "sum(id)": sum(range(50)) - 6}
+        ]
+        assert (table.num_rows, table.count(), table.count("id >= 0")) == (47, 47, 47)
+        build()
+
+
+def test_a_vector_that_names_rows_beyond_its_file_is_refused(tmp_path: Path):
+    source, index = _Vectors(tmp_path), Index(tmp_path, None, "")
+    source.add()
+    index.run(f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.place)}")
+    source.delete({1, 50}, 2)
+    with pytest.raises(IndexTablesError) as failed:
+        open_index(index.place).count()
+    assert failed.value.code == SOURCE
+
+
+@pytest.mark.parametrize("feature", ["typeWidening", "typeWidening-preview"])
+def test_widened_types_are_refused_by_the_name_of_the_feature(tmp_path: Path, feature: str):
+    """The library does not read such tables: that is said, and nothing is read as the old type."""
+    source, index = _Vectors(tmp_path), Index(tmp_path, None, "")
+    source.add()
+    build = partial(index.run, f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.place)}")
+    build()
+    features = ["deletionVectors", feature]
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7}
+    protocol |= {"readerFeatures": features, "writerFeatures": features}
+    source.log.commit({"protocol": protocol})
+    for ask in (build, lambda: open_index(index.place).count()):
+        with pytest.raises(IndexTablesError, match=r"(?i)typeWidening") as failed:
+            ask()
+        assert failed.value.code == SOURCE
+    # the version that was indexed is as readable as before
+    assert open_index(index.place, **INDEXED).count("id < 10") == 10
+
+
+class _Vectors:
+    """A Delta table of one file, whose log may tell lies about its deletion vector."""
+
+    def __init__(self, folder: Path) -> None:
+        kinds = {"id": "long", "message": "string"}
+        fields = [
+            {"name": name, "type": kind, "nullable": True, "metadata": {}}
+            for name, kind in kinds.items()
+        ]
+        schema = {"type": "struct", "fields": fields}
+        self.log = HandWrittenDelta(folder / "delta", schema, features=["deletionVectors"])
+        self.size, self.added = self.log.write("a.parquet", rows(0)), None
+
+    def clause(self, place: str) -> str:
+        return f"DELTA '{self.log.folder}' AT LOCATION '{place}'"
+
+    def add(self) -> None:
+        self.added = self.log.add("a.parquet", self.size, 50)
+        self.log.commit(self.added)
+
+    def delete(self, positions: set[int], told: int) -> None:
+        gone = [] if self.added is None else [self.log.remove(self.added)]
+        action = self.log.add("a.parquet", self.size, 50, deleted=sorted(positions))
+        action["add"]["deletionVector"]["cardinality"] = told
+        self.log.commit(*gone, action)
 
 
 def test_metadata_of_iceberg_that_is_gone(tmp_path: Path):

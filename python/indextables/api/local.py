@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indextables.api.ask import open_table, plan_exactly, predicates_of, search_text
 from indextables.api.correct import correct_query
@@ -24,6 +25,7 @@ from indextables.expr.aggregation import Aggregation, Function, SortKey
 from indextables.expr.predicate import Column, Expr
 from indextables.plan.columns import ColumnInfo
 from indextables.plan.matching import analyzer_of
+from indextables.plan.partials import live_rows
 from indextables.plan.search import Snippet
 from indextables.plan.topk import engine_key
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
@@ -98,8 +100,12 @@ class Table:
 
     @property
     def num_rows(self) -> int | None:
-        """Number of rows; None if a split of another writer does not record it."""
-        return self._snapshot.num_records
+        """Number of rows; None if a split of another writer or a source does not record it."""
+        companion = self._table.companion
+        if companion is None or companion.files is None:
+            return self._snapshot.num_records
+        rows = live_rows(companion.files)
+        return None if rows is None else pc.sum(rows).as_py() or 0
 
     @property
     def size_bytes(self) -> int:
