@@ -356,6 +356,13 @@ CODES: dict[str, Code] = {
         "",
         "58030",
     ),
+    "COMPANION_TIME_ZONE": Code(
+        UnsupportedError,
+        "values of partition column `{column}` of `{path}` depend on the time zone: the companion "
+        "index reads them as UTC, and this session has {zone}",
+        "set spark.sql.session.timeZone to UTC, or leave the column out of the query",
+        "0A000",
+    ),
     "COMPANION_TYPE": Code(
         UnsupportedError,
         "column `{column}` of source file `{path}` has type {found}, which cannot be read as "

@@ -233,6 +233,18 @@ def test_timestamps_in_paths_are_read_in_the_zone_of_the_session(spark, tmp_path
             search = frame.filter("message indexquery 'word'")
             assert is_answered(search) == answered
             assert found(search) == found(frame)
+            # the index itself says that it cannot, if the column matters
+            direct = spark.read.format("indextables").load(index)
+            assert direct.filter("message indexquery 'word'").select("message").count() == 3
+            touching = direct.select("message", "hour", direct.hour.cast("long"))
+            narrowed = direct.filter("hour > timestamp'2024-01-01 00:00:00'")
+            if answered:
+                assert found(touching) == found(frame)
+                assert narrowed.count() == 3
+                continue
+            for refused in (touching, narrowed, direct.groupBy("hour").count()):
+                with pytest.raises(Exception, match="COMPANION_TIME_ZONE"):
+                    refused.collect()
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         spark.conf.unset(LOCATIONS)

@@ -90,6 +90,7 @@ def as_indexed(snapshot: Snapshot, settings: Settings) -> Companion:
     return Companion(
         source=source_spec(definition, snapshot, settings),
         fields=planned.fields,
+        zoned=planned.zoned,
         summary=f"source version {definition.source_version}, as indexed",
     )
 
@@ -107,6 +108,7 @@ def _at_version(
     found = Companion(
         source=source_spec(planned.definition, snapshot, settings),
         fields=planned.fields,
+        zoned=planned.zoned,
         max_pending=limit,
         behind=partial(_behind, snapshot.path, definition, source, limit),
     )

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from indextables.model.types import render_schema
+from indextables.model.types import Atomic, render_schema
 from indextables.plan.companion import Companion as Definition
 from indextables.plan.companion import follow_names, plan_companion_fields
 from indextables.plan.fields import remember_fields
 from indextables.runtime.cache import Cache
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from indextables.config.settings import Settings
     from indextables.log import Snapshot
     from indextables.log.actions import Metadata
+    from indextables.model.types import Struct
     from indextables.sources.table import SourceSnapshot
 
 
@@ -31,6 +33,27 @@ class CompanionPlan:
     definition: Definition
     fields: tuple[Mapping[str, Any], ...]
     metadata: Metadata
+
+    @cached_property
+    def zoned(self) -> tuple[str, ...]:
+        """The partition columns that Spark may read otherwise, see `zoned_columns`."""
+        metadata = self.metadata
+        return zoned_columns(
+            self.definition.source_format, metadata.schema, metadata.partition_columns
+        )
+
+
+def zoned_columns(
+    source_format: str, schema: Struct, partition_columns: Sequence[str]
+) -> tuple[str, ...]:
+    """Partition columns whose values are read as UTC here, and by Spark in its session's zone.
+
+    Texts in paths and in Delta's log may be local times; Iceberg has values.
+    """
+    if source_format == "iceberg":
+        return ()
+    kinds = {field.name: field.type for field in schema.fields}
+    return tuple(name for name in partition_columns if kinds.get(name) == Atomic("timestamp"))
 
 
 _definitions: Cache[tuple[object, ...], Definition] = Cache(64)

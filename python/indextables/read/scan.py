@@ -38,6 +38,7 @@ from indextables.read.columns import bounds_of, plan_predicates
 from indextables.read.key_pruning import prune_by_key
 from indextables.read.rows import count_rows, find_docs, put_in_order, read_table
 from indextables.read.score import with_statistics
+from indextables.read.session_zone import check_zone
 from indextables.read.spec import PENDING, SCORE, SNIPPET, ReadSpec, Source, sources_of, spec_of
 
 if TYPE_CHECKING:
@@ -400,6 +401,7 @@ def _warn(scan: Scan) -> None:
 
 def _begin(scan: Scan) -> None:
     """Count the splits of a scan that is about to be read; warn every time rows are left out."""
+    check_zone(scan.table, scan.request)
     skipping.record(scan.plan.counters)
     most = scan.truncated_to
     if most is not None:

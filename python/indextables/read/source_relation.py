@@ -18,9 +18,9 @@ from indextables.config import storage as storage_keys
 from indextables.errors import error
 from indextables.expr.binding import UTC_NAMES
 from indextables.log.protocol import is_companion, is_foreign
-from indextables.model.types import Atomic, Struct
+from indextables.model.types import Struct
 from indextables.read.companion import held_source, keep_version, source_name, version_of
-from indextables.read.companion_plan import definition_of
+from indextables.read.companion_plan import definition_of, zoned_columns
 from indextables.runtime.cache import Cache
 from indextables.sources.table import relative_path
 from indextables.storage.address import names_store, parse_address
@@ -117,15 +117,11 @@ def _unfit(relation: SourceRelation, snapshot: Snapshot, settings: Settings) -> 
 def _read_in_zone(
     relation: SourceRelation, schema: Struct, partition_columns: Sequence[str]
 ) -> str | None:
-    """Why the session reads other partition values than a companion, which reads them as UTC.
-
-    Texts in paths and in Delta's log may be local times: Spark takes the zone of the session.
-    """
-    if relation.format == "iceberg" or relation.time_zone in UTC_NAMES:
+    """Why the session reads other partition values than a companion, which reads them as UTC."""
+    if relation.time_zone in UTC_NAMES:
         return None
-    for each in schema.fields:
-        if each.name in partition_columns and each.type == Atomic("timestamp"):
-            return f"timestamps of partition column `{each.name}` depend on the session's time zone"
+    for name in zoned_columns(relation.format, schema, partition_columns):
+        return f"timestamps of partition column `{name}` depend on the session's time zone"
     return None
 
 

@@ -44,6 +44,8 @@ class Companion:
     behind: Callable[[int, int], IndexTablesError] | None = None
     # names the state of the source, so that all calls of a query see the same; "" as indexed
     mark: str = ""
+    # partition columns whose values are UTC here, and depend on the session's zone in Spark
+    zoned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
