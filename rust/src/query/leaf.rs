@@ -10,7 +10,7 @@ use tantivy::query::{
     TermQuery, TermSetQuery,
 };
 use tantivy::schema::{FieldType, IndexRecordOption};
-use tantivy::{BitSet, DateTime, Term};
+use tantivy::{BitSet, DateTime, Term, i64_to_u64, u64_to_f64};
 
 use super::blocks::Finder;
 use super::json::Place;
@@ -25,7 +25,7 @@ use crate::columns::build::{Unit, i128_to_sortable, member_type, unit_of};
 use crate::error::Result;
 use crate::open::{Column, Split};
 use crate::split::Encoding;
-use crate::split::decimals::decode;
+use crate::split::decimals::{LARGEST, decode};
 use crate::texts::lossy;
 use crate::tokenizer::MAX_TOKEN_LENGTH;
 
@@ -345,7 +345,7 @@ impl<'a> Target<'a> {
                 range_query(column, End::Included(term(low)), End::Included(term(high)))
             }
             (Encoding::F64, Span::Float(span)) => floats(column, span),
-            (Encoding::F64Decimal, Span::Float(span)) => decimals(self.split, column, span),
+            (Encoding::F64Decimal, Span::Float(span)) => decimals(column, span),
             (Encoding::String | Encoding::StringBytes, Span::Text(low, high)) => {
                 let long = [&low, &high]
                     .iter()
@@ -509,45 +509,32 @@ pub fn range_query(column: &Column, lower: End<Term>, upper: End<Term>) -> Box<d
 }
 
 /// The rows whose double is in a span, found among the whole numbers that stand for them: none is a NaN.
-fn decimals(split: &Arc<Split>, column: &Column, span: FloatSpan) -> Box<dyn Query> {
-    let (name, digits) = (column.field_name.clone(), column.scale as u8);
-    FunctionQuery::boxed(split, move |split, at| {
-        let reader = &split.segments[at].reader;
-        let mut found = BitSet::with_max_value(reader.max_doc());
-        let Some(whole) = reader.fast_fields().column_opt::<i64>(&name)? else {
-            return Ok(found);
-        };
-        // from here on values are beyond an end
-        let first = |beyond: &dyn Fn(f64) -> bool| {
-            let (mut low, mut high) = (whole.min_value(), whole.max_value().saturating_add(1));
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if beyond(decode(middle, digits)) {
-                    high = middle;
-                } else {
-                    low = middle + 1;
-                }
+fn decimals(column: &Column, span: FloatSpan) -> Box<dyn Query> {
+    // the first whole number whose double is beyond an end
+    let first = |beyond: &dyn Fn(f64) -> bool| {
+        let (mut low, mut high) = (-LARGEST, LARGEST);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if beyond(decode(middle, column.scale as u8)) {
+                high = middle;
+            } else {
+                low = middle + 1;
             }
-            low
-        };
-        let least = span.lower.map_or(whole.min_value(), |(end, inclusive)| {
-            first(&|value| value > end || (inclusive && value == end))
-        });
-        let most = span
-            .upper
-            .filter(|(end, _)| !end.is_nan())
-            .map_or(whole.max_value(), |(end, inclusive)| {
-                first(&|value| value > end || (!inclusive && value == end)) - 1
-            });
-        let mut rows = Vec::new();
-        if least <= most {
-            whole.get_docids_for_value_range(least..=most, 0..reader.max_doc(), &mut rows);
         }
-        for row in rows {
-            found.insert(row);
-        }
-        Ok(found)
-    })
+        low
+    };
+    let least = span.lower.map_or(-LARGEST, |(end, inclusive)| {
+        first(&|value| value > end || (inclusive && value == end))
+    });
+    let most = span.upper.filter(|(end, _)| !end.is_nan()).map_or(LARGEST, |(end, inclusive)| {
+        first(&|value| value > end || (!inclusive && value == end)) - 1
+    });
+    if least > most {
+        return Box::new(EmptyQuery);
+    }
+    // tantivy compares the bits of a term with those of the column, and the field is one of doubles
+    let term = |whole| Term::from_field_f64(column.field, u64_to_f64(i64_to_u64(whole)));
+    fast_range(End::Included(term(least)), End::Included(term(most)))
 }
 
 /// Two zeros are one number and every NaN is the greatest, wherever its bits sort it.

@@ -1,26 +1,39 @@
 //! Doubles of few decimal digits, which columns hold as whole numbers: 37.335 as 37335 with three digits.
 //!
-//! A double has 52 bits that look random, however short it is in decimal. A whole number up to 2^53 divided by a
-//! power of ten is the double nearest to that decimal, so the division gives back every bit.
+//! A double has 52 bits that look random, however short it is in decimal. A whole number divided by a power of ten
+//! is the double nearest to that decimal, as long as both are doubles themselves, so the division gives back every bit.
 
 use std::sync::Arc;
 
 use tantivy_columnar::{Column, ColumnValues};
 
-/// Whole numbers up to here are doubles, too.
-const LARGEST: f64 = 9_007_199_254_740_992.0;
+/// Whole numbers up to here are doubles, too, and made so by an addition.
+pub const LARGEST: i64 = 1 << 51;
+/// The double 1.5 * 2^52: the lower bits of those around it are whole numbers.
+const MIDDLE: i64 = 0x4338_0000_0000_0000;
 const POWERS: [f64; 16] =
     [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
+/// What whole numbers of so many digits are divided by.
+fn divisor(digits: u8) -> f64 {
+    POWERS[usize::from(digits).min(POWERS.len() - 1)]
+}
+
 /// The double that a whole number stands for.
 pub fn decode(whole: i64, digits: u8) -> f64 {
-    whole as f64 / POWERS[usize::from(digits).min(POWERS.len() - 1)]
+    to_double(whole) / divisor(digits)
+}
+
+/// A whole number up to `LARGEST` as a double. Unlike a conversion, it is done for several numbers at once.
+#[inline(always)]
+fn to_double(whole: i64) -> f64 {
+    f64::from_bits(whole.wrapping_add(MIDDLE) as u64) - f64::from_bits(MIDDLE as u64)
 }
 
 /// The whole number that stands for a double, if one does to the last bit: none does for -0.0 and NaN.
 fn encode(value: f64, digits: u8) -> Option<i64> {
     let scaled = (value * POWERS[usize::from(digits)]).round();
-    let fits = scaled.abs() <= LARGEST;
+    let fits = scaled.abs() < LARGEST as f64;
     let whole = scaled as i64;
     (fits && decode(whole, digits).to_bits() == value.to_bits()).then_some(whole)
 }
@@ -47,12 +60,15 @@ pub fn is_known(digits: u8) -> bool {
 
 /// The doubles of a column of whole numbers.
 pub fn floats(whole: Column<i64>, digits: u8) -> Column<f64> {
-    Column { index: whole.index, values: Arc::new(Floats { whole: whole.values, digits }) }
+    Column {
+        index: whole.index,
+        values: Arc::new(Floats { whole: whole.values, divisor: divisor(digits) }),
+    }
 }
 
 struct Floats {
     whole: Arc<dyn ColumnValues<i64>>,
-    digits: u8,
+    divisor: f64,
 }
 
 /// Values that are decoded at a time.
@@ -61,14 +77,14 @@ const CHUNK: usize = 256;
 impl Floats {
     fn decode_into(&self, whole: &[i64], output: &mut [f64]) {
         for (out, &number) in output.iter_mut().zip(whole) {
-            *out = decode(number, self.digits);
+            *out = to_double(number) / self.divisor;
         }
     }
 }
 
 impl ColumnValues<f64> for Floats {
     fn get_val(&self, at: u32) -> f64 {
-        decode(self.whole.get_val(at), self.digits)
+        to_double(self.whole.get_val(at)) / self.divisor
     }
 
     fn get_vals(&self, indexes: &[u32], output: &mut [f64]) {
@@ -89,11 +105,11 @@ impl ColumnValues<f64> for Floats {
     }
 
     fn min_value(&self) -> f64 {
-        decode(self.whole.min_value(), self.digits)
+        to_double(self.whole.min_value()) / self.divisor
     }
 
     fn max_value(&self) -> f64 {
-        decode(self.whole.max_value(), self.digits)
+        to_double(self.whole.max_value()) / self.divisor
     }
 
     fn num_vals(&self) -> u32 {
@@ -124,6 +140,8 @@ mod tests {
             assert_eq!(encode_all(&[1.5, value]), None, "{value}");
         }
         // each is short, but not both with the same digits
-        assert_eq!(encode_all(&[9_007_199_254_740_991.0, 0.001]), None);
+        assert_eq!(encode_all(&[2_251_799_813_685_247.0, 0.001]), None);
+        assert!(encode_all(&[2_251_799_813_685_247.0, -2_251_799_813_685_247.0]).is_some());
+        assert_eq!(encode_all(&[2_251_799_813_685_248.0]), None);
     }
 }

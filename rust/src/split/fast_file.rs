@@ -36,11 +36,21 @@ impl Replaced {
         let rows = length.and_then(|length| old.get(..length));
         let rows = rows.ok_or_else(|| EngineError::corrupt("", "a column is cut"))?;
         let mut bytes = rows.to_vec();
-        let codecs = [CodecType::Bitpacked, CodecType::BlockwiseLinear];
-        serialize_u64_based_column_values(&values, &codecs, &mut bytes)?;
+        bytes.extend(encode(values)?);
         bytes.extend((rows.len() as u32).to_le_bytes());
         Ok(Replaced { kind, bytes: OwnedBytes::new(bytes) })
     }
+}
+
+/// Values as tantivy writes them. Lines through blocks of them take longer to read, so they must save a lot.
+fn encode<T: MonotonicallyMappableToU64>(values: &[T]) -> Result<Vec<u8>> {
+    let encoded = |codec: CodecType| -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        serialize_u64_based_column_values(&values, &[codec], &mut bytes)?;
+        Ok(bytes)
+    };
+    let (packed, lines) = (encoded(CodecType::Bitpacked)?, encoded(CodecType::BlockwiseLinear)?);
+    Ok(if lines.len() < packed.len() / 4 * 3 { lines } else { packed })
 }
 
 /// Writes the file again, with its footer. `replace` is called for every column in it.
