@@ -39,7 +39,8 @@ object MakePushable extends Rule[LogicalPlan] {
     if (ours.isEmpty) plan
     else plan.transform {
       case filter: Filter => filter.transformExpressions {
-        case like @ Like(Column(), Literal(_, _), '\\') if like.references.subsetOf(ours) => Pushable("LIKE", like)
+        case like @ Like(Column() | Lower(Column()), Literal(_, _), '\\') if like.references.subsetOf(ours) =>
+          Pushable("LIKE", like)
         case like @ RLike(Column(), Literal(_, _)) if like.references.subsetOf(ours) => Pushable("RLIKE", like)
         case has @ ArrayContains(Column(), Literal(_, _)) if has.references.subsetOf(ours) =>
           Pushable("ARRAY_CONTAINS", has)

@@ -58,6 +58,7 @@ def conditions(rng: random.Random, values: list[str]) -> list[str]:
             f"{column} LIKE '%{like}%'",
             f"{column} ILIKE '%{like}%'",
             f"lower({column}) LIKE '%{like.lower()}%'",
+            f"{column} ILIKE '{like}%_t%'",
             f"contains({column}, '{part}')",
             f"NOT contains(lower({column}), '{part.lower()}')",
             f"{column} RLIKE 'rr.r{rng.choice(['', '.*', 't'])}'",
@@ -100,6 +101,8 @@ def test_explain_says_what_is_read(spark, views):
         "lower(message) LIKE '%i'",
         "message ILIKE 'errorTIME%'",
         "name ILIKE '%(k'",
+        "message ILIKE 'e%T%i%7'",
+        "name ILIKE '%Time%out%' OR message ILIKE 'error%'",
         "name ILIKE '%k%' AND NOT message ILIKE '%elvi%'",
     ],
 )
