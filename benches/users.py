@@ -1,6 +1,7 @@
 """Many users of one application: threads that look up one row after another, beside Parquet.
 
-The table is on local disk, then in a store behind a proxy that delays every request by 25 ms.
+The table is on local disk, then in a store behind a proxy that delays every request by 25 ms. Then
+the users have sessions of their own: of Spark Connect, and of Spark's SQL server through JDBC.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.connect.server import connect_server, thrift_server
 from tests.stores import signing
 from tests.stores.conftest import ACCESS_KEY, BUCKET, SECRET_KEY, s3_place
 from tests.stores.proxy import Proxy
 from tests.stores.servers import minio
 
+from benches import corpus
 from benches.reading import prepare, session
 from benches.report import Result, warm
 
@@ -60,8 +63,10 @@ def run() -> Iterator[Result]:
         yield from _beside_work(spark)
         yield from _long_run(spark)
         yield from _remote(spark)
+        yield from _by_jdbc(spark)
     finally:
         spark.stop()
+    yield from _by_connect()
 
 
 def lookup(spark: Any, view: str) -> Callable[[], None]:
@@ -201,6 +206,54 @@ def _remote(spark: Any) -> Iterator[Result]:
                 yield Result(f"{what}, {each:.1f} requests each", got.rate, "queries/s")
         finally:
             proxy.close()
+
+
+def _sessions(what: str, connect: Callable[[], Callable[[str], int]]) -> Iterator[Result]:
+    """Users with a session each; `connect` opens one and runs statements, for a number of rows."""
+    own = threading.local()
+    table = f"indextables.`{corpus.folder() / f'reading-{ROWS}' / 'table'}`"
+
+    def ask() -> None:
+        if not hasattr(own, "run"):
+            own.run = connect()
+        if own.run(f"SELECT * FROM {table} WHERE id = {random.randrange(ROWS)}") != 1:
+            raise AssertionError("not one row")
+
+    warm(ask)
+    for users in (1, 4, 16):
+        got = load(ask, users)
+        yield Result(f"{users} {what}, p99 {got.p99_ms:.0f} ms", got.rate, "queries/s")
+
+
+def _by_connect() -> Iterator[Result]:
+    from pyspark.sql.connect.session import SparkSession
+
+    with tempfile.TemporaryDirectory() as folder, connect_server(Path(folder)) as url:
+
+        def connect() -> Callable[[str], int]:
+            own = SparkSession.builder.remote(url).create()
+            return lambda sql: len(own.sql(sql).collect())
+
+        yield from _sessions("Connect sessions", connect)
+
+
+def _by_jdbc(spark: Any) -> Iterator[Result]:
+    java = spark._jvm.java  # noqa: SLF001 (the driver of JDBC is in Spark)
+    java.lang.Class.forName("org.apache.hive.jdbc.HiveDriver")
+    with tempfile.TemporaryDirectory() as folder, thrift_server(Path(folder)) as url:
+
+        def connect() -> Callable[[str], int]:
+            statement = java.sql.DriverManager.getConnection(url, "", "").createStatement()
+
+            def run(sql: str) -> int:
+                found, rows = statement.executeQuery(sql), 0
+                while found.next():
+                    rows += 1
+                return rows
+
+            return run
+
+        yield from _sessions("sessions by JDBC", connect)
 
 
 if __name__ == "__main__":

@@ -39,8 +39,26 @@ def settings(folder: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
+def spark_server(folder: Path, main: str, port: int, conf: Mapping[str, str]):
+    """Runs a server of Spark until the end of the block."""
+    command = [str(HOME / "bin" / "spark-submit")]
+    command += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
+    command += ["--class", main, "spark-internal"]
+    with (folder / "server.log").open("w") as log:
+        process = subprocess.Popen(
+            command, env=environment(), cwd=folder, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            wait_for_port(process, port, folder / "server.log")
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(30)
+
+
+@contextlib.contextmanager
 def connect_server(folder: Path, more: Mapping[str, str] | None = None):
-    """The address of a running server; it is stopped at the end."""
+    """The address of a running Connect server; it is stopped at the end."""
     port = free_port()
     conf = {
         **settings(folder),
@@ -48,17 +66,21 @@ def connect_server(folder: Path, more: Mapping[str, str] | None = None):
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
     }
-    command = [str(HOME / "bin" / "spark-submit")]
-    command += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
-    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
-    command += ["spark-internal"]
-    with (folder / "server.log").open("w") as log:
-        process = subprocess.Popen(
-            command, env=environment(), cwd=folder, stdout=log, stderr=log, start_new_session=True
-        )
-        try:
-            wait_for_port(process, port, folder / "server.log")
-            yield f"sc://127.0.0.1:{port}"
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait(30)
+    main = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    with spark_server(folder, main, port, conf):
+        yield f"sc://127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def thrift_server(folder: Path, more: Mapping[str, str] | None = None):
+    """The JDBC address of a running SQL server; it is stopped at the end."""
+    port = free_port()
+    conf = {
+        **settings(folder),
+        **(more or {}),
+        "spark.hive.server2.thrift.bind.host": "127.0.0.1",
+        "spark.hive.server2.thrift.port": str(port),
+    }
+    main = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+    with spark_server(folder, main, port, conf):
+        yield f"jdbc:hive2://127.0.0.1:{port}/"
