@@ -228,13 +228,18 @@ def _sessions(what: str, connect: Callable[[], Callable[[str], int]]) -> Iterato
 def _by_connect() -> Iterator[Result]:
     from pyspark.sql.connect.session import SparkSession
 
+    opened: list[SparkSession] = []
     with tempfile.TemporaryDirectory() as folder, connect_server(Path(folder)) as url:
 
         def connect() -> Callable[[str], int]:
             own = SparkSession.builder.remote(url).create()
+            opened.append(own)
             return lambda sql: len(own.sql(sql).collect())
 
         yield from _sessions("Connect sessions", connect)
+        # a session without its server asks for it again and again before it ends
+        for each in opened:
+            each.stop()
 
 
 def _by_jdbc(spark: Any) -> Iterator[Result]:
