@@ -48,8 +48,14 @@
     );
     const done = await Promise.allSettled(asked);
     if (signal.aborted) return;
-    delete document.body.dataset.busy;
+    asking = null;
+    settle();
     if (done.some((each) => each.status === "rejected")) find("#hits").classList.add("stale");
+  }
+
+  // busy until the page shows what was typed, not only while it asks
+  function settle() {
+    if (!timer && !asking) delete document.body.dataset.busy;
   }
 
   function go(address, { replace = false } = {}) {
@@ -78,12 +84,15 @@
 
   function typed(delay) {
     clearTimeout(timer);
+    document.body.dataset.busy = "1";
     timer = setTimeout(() => {
+      timer = 0;
       const url = new URL(location.href);
       if (box.value.trim()) url.searchParams.set("q", box.value);
       else url.searchParams.delete("q");
       url.searchParams.delete("page");
       if (url.href !== location.href) go(url, { replace: true });
+      else settle();
     }, delay);
   }
 
@@ -103,6 +112,7 @@
     event.preventDefault();
     closeList();
     clearTimeout(timer);
+    timer = 0;
     const pairs = [...new FormData(form)].filter(([name, value]) => value !== "" || name.startsWith("f."));
     go("search?" + new URLSearchParams(pairs));
   });
