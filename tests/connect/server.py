@@ -42,7 +42,8 @@ def settings(folder: Path) -> dict[str, str]:
 def spark_server(folder: Path, main: str, port: int, conf: Mapping[str, str]):
     """Runs a server of Spark until the end of the block."""
     command = [str(HOME / "bin" / "spark-submit")]
-    command += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
+    given = {**settings(folder), **conf}
+    command += [part for key, value in given.items() for part in ("--conf", f"{key}={value}")]
     command += ["--class", main, "spark-internal"]
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen(
@@ -59,28 +60,18 @@ def spark_server(folder: Path, main: str, port: int, conf: Mapping[str, str]):
 @contextlib.contextmanager
 def connect_server(folder: Path, more: Mapping[str, str] | None = None):
     """The address of a running Connect server; it is stopped at the end."""
-    port = free_port()
-    conf = {
-        **settings(folder),
-        **(more or {}),
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": str(port),
-    }
+    port, prefix = free_port(), "spark.connect.grpc.binding"
+    conf = {**(more or {}), f"{prefix}.address": "127.0.0.1", f"{prefix}.port": str(port)}
     main = "org.apache.spark.sql.connect.service.SparkConnectServer"
     with spark_server(folder, main, port, conf):
         yield f"sc://127.0.0.1:{port}"
 
 
 @contextlib.contextmanager
-def thrift_server(folder: Path, more: Mapping[str, str] | None = None):
+def thrift_server(folder: Path):
     """The JDBC address of a running SQL server; it is stopped at the end."""
-    port = free_port()
-    conf = {
-        **settings(folder),
-        **(more or {}),
-        "spark.hive.server2.thrift.bind.host": "127.0.0.1",
-        "spark.hive.server2.thrift.port": str(port),
-    }
+    port, prefix = free_port(), "spark.hive.server2.thrift"
+    conf = {f"{prefix}.bind.host": "127.0.0.1", f"{prefix}.port": str(port)}
     main = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
     with spark_server(folder, main, port, conf):
         yield f"jdbc:hive2://127.0.0.1:{port}/"

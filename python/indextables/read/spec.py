@@ -209,11 +209,12 @@ def sources_of(
     """The splits of a plan, as tasks name them; some are loaded before they are asked."""
     # a companion at a version of its source has these
     more = (HIDDEN, PENDING, "numRecords") if files.schema.get_field_index(PENDING) >= 0 else ()
-    columns = {name: _listed(files.column(name)) for name in (*_OF_SPLITS, *more)}
+    rows_of = zip(*(_listed(files.column(name)) for name in (*_OF_SPLITS, *more)), strict=True)
+    warm = [False] * files.num_rows if prewarmed is None else prewarmed
     sources = []
-    for at, query in enumerate(query_of):
-        start, end, vector, size, values, path = (columns[name][at] for name in _OF_SPLITS)
-        hidden, pending, rows = (columns[name][at] for name in more) if more else (None, None, None)
+    for row, query, load in zip(rows_of, query_of, warm, strict=True):
+        start, end, vector, size, values, path, *others = row
+        hidden, pending, rows = others or (None, None, None)
         sources.append(
             Source(
                 path=path,
@@ -221,7 +222,7 @@ def sources_of(
                 partition_values=dict(values or ()),
                 vector=tuple(vector.values()) if vector and hidden is None else None,
                 query=query,
-                prewarm=prewarmed is not None and prewarmed[at],
+                prewarm=load,
                 size=size,
                 hidden=None if hidden is None else b64encode(hidden["bitmap"]).decode(),
                 pending=None if pending is None else pending["stamp"] or "",

@@ -150,18 +150,11 @@ impl BlockReader {
         docs: &Docs<'_>,
         mut visit: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let store = self.store.clone();
         self.prefetch(docs)?;
         let mut at = 0;
         while at < docs.len() {
-            let first = docs.get(at);
-            let block = store.blocks.partition_point(|b| b.docs.end <= first);
-            let Some(range) = store.blocks.get(block).map(|b| b.docs.clone()) else {
-                return Err(damaged("a document is missing"));
-            };
-            self.load(block)?;
+            let (range, table) = self.load_block_of(docs.get(at))?;
             let end = at + docs.count_before(at, range.end);
-            let table = OffsetTable::of(&self.buffer, range.end - range.start)?;
             while at < end {
                 visit(table.document(&self.buffer, docs.get(at) - range.start)?)?;
                 at += 1;
@@ -178,17 +171,10 @@ impl BlockReader {
         find: impl Fn(&[u8]) -> Option<usize>,
         mut visit: impl FnMut(u32, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        let store = self.store.clone();
         self.prefetch(docs)?;
         let mut at = 0;
         while at < docs.len() {
-            let first = docs.get(at);
-            let block = store.blocks.partition_point(|b| b.docs.end <= first);
-            let Some(range) = store.blocks.get(block).map(|b| b.docs.clone()) else {
-                return Err(damaged("a document is missing"));
-            };
-            self.load(block)?;
-            let table = OffsetTable::of(&self.buffer, range.end - range.start)?;
+            let (range, table) = self.load_block_of(docs.get(at))?;
             let end = at + docs.count_before(at, range.end);
             while at < end {
                 let Some(hit) = table.first_hit(&self.buffer, docs.get(at) - range.start, &find)?
@@ -204,6 +190,17 @@ impl BlockReader {
             }
         }
         Ok(())
+    }
+
+    /// Loads the block of a document: the documents in it, and where they lie.
+    fn load_block_of(&mut self, doc: u32) -> Result<(Range<u32>, OffsetTable)> {
+        let block = self.store.blocks.partition_point(|b| b.docs.end <= doc);
+        let Some(range) = self.store.blocks.get(block).map(|b| b.docs.clone()) else {
+            return Err(damaged("a document is missing"));
+        };
+        self.load(block)?;
+        let table = OffsetTable::of(&self.buffer, range.end - range.start)?;
+        Ok((range, table))
     }
 
     fn prefetch(&self, docs: &Docs<'_>) -> Result<()> {
