@@ -80,6 +80,32 @@ def test_dynamic_overwrite_replaces_only_partitions_in_the_data(events, table_pa
     }
 
 
+@pytest.mark.parametrize("partition", ["", "PARTITIONED BY (kind)"])
+def test_dynamic_overwrites_replace_what_they_replace_in_parquet(spark, tmp_path, partition):
+    """Of empty tables, of tables without partitions, with rows and without any."""
+    statements = (
+        "INSERT OVERWRITE {} VALUES (1, 'a'), (2, 'b')",
+        "INSERT OVERWRITE {} VALUES (3, 'b')",
+        "INSERT OVERWRITE {} SELECT 4, 'c' WHERE false",
+    )
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    spark.conf.set(mode, "dynamic")
+    try:
+        seen: dict[str, list] = {}
+        for source in ("indextables", "parquet"):
+            table = f"dynamic_{source}"
+            shape = f"(id INT, kind STRING) USING {source} {partition}"
+            spark.sql(f"CREATE TABLE {table} {shape} LOCATION '{tmp_path / source}'")
+            for statement in statements:
+                spark.sql(statement.format(table))
+                rows = spark.sql(f"SELECT * FROM {table} ORDER BY id").collect()
+                seen.setdefault(source, []).append(rows)
+            spark.sql(f"DROP TABLE {table}")
+    finally:
+        spark.conf.unset(mode)
+    assert seen["indextables"] == seen["parquet"]
+
+
 def test_replace_where_replaces_matching_partitions(events, table_path):
     events.write.format("indextables").partitionBy("kind").save(table_path)
     new = events.where("kind = 2").limit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from indextables.config import rows
 from indextables.config import write as keys
@@ -38,8 +38,6 @@ from indextables.save.splits import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    import pyarrow as pa
 
     from indextables.config.settings import Settings
     from indextables.log import Committed, Log, Snapshot
@@ -302,13 +300,13 @@ def _removes(table: Snapshot, save: Save) -> list[RemoveFile]:
 
 
 def _same_partitions(files: pa.Table, save: Save) -> pa.Table:
-    written = {split.partition for split in save.splits}
-    columns = [map_column(files.column("partitionValues"), c) for c in save.partition_columns]
-    mask = pc.is_null(pc.field("path")) if not columns else None
-    rows = zip(*(column.to_pylist() for column in columns), strict=True)
     names = save.partition_columns
+    if not names:
+        return files  # a table without partitions is one partition
+    written = {split.partition for split in save.splits}
+    columns = (map_column(files.column("partitionValues"), name).to_pylist() for name in names)
     hit = [
         tuple(sorted((n, v) for n, v in zip(names, row, strict=True) if v is not None)) in written
-        for row in rows
+        for row in zip(*columns, strict=True)
     ]
-    return files.filter(mask) if mask is not None else files.filter(hit)
+    return files.filter(pa.array(hit, pa.bool_()))
