@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from indextables.commands.log_files import INDEX_FOLDER
 from indextables.log.actions import AddFile, CommitInfo, IndexFile, Metadata, UnknownAction
+from indextables.log.lines import LogActions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from indextables.log import Log, Snapshot
     from indextables.log.actions import Action
+    from indextables.log.replay import Commit
 
 _INDEX_NAME = re.compile(r"index-[0-9a-fA-F-]{36}-\d+")
 
@@ -31,24 +33,34 @@ def find_references(log: Log, versions: Iterable[int], bases: Iterable[int]) -> 
     for base in bases:
         _add_snapshot(found, log.snapshot(base))
     _add_snapshot(found, log.snapshot())
-    for version in versions:
-        commit = log.reader.commit(version)
-        for action in commit.actions if commit is not None else ():
-            _add_action(found, action)
+    for commit in log.reader.existing(versions):
+        _add_commit(found, commit)
     return found
 
 
 def _add_snapshot(found: set[str], snapshot: Snapshot) -> None:
-    files: pa.Table = snapshot.files()
+    _add_entries(found, snapshot.files())
+    _add_action(found, snapshot.metadata)
+    kept: list[Action] = [*snapshot.hash_indexes, *snapshot.change.unknown]
+    for action in kept:
+        _add_action(found, action)
+
+
+def _add_commit(found: set[str], commit: Commit) -> None:
+    actions = commit.actions
+    if isinstance(actions, LogActions):  # many splits, which are columns
+        _add_entries(found, actions.adds)
+        actions = actions.others
+    for action in actions:
+        _add_action(found, action)
+
+
+def _add_entries(found: set[str], files: pa.Table) -> None:
     found.update(files["path"].to_pylist())
     vectors = pc.struct_field(files["deletionVector"], "file")
     found.update(pc.unique(vectors.drop_null()).to_pylist())
     for text in pc.unique(files["extra"].drop_null()).to_pylist():
         _add_index_names(found, text)
-    _add_action(found, snapshot.metadata)
-    kept: list[Action] = [*snapshot.hash_indexes, *snapshot.change.unknown]
-    for action in kept:
-        _add_action(found, action)
 
 
 def _add_action(found: set[str], action: Action) -> None:

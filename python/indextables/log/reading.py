@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -31,6 +31,8 @@ _log = logging.getLogger("indextables.log")
 T = TypeVar("T")
 # how often a reader retries when a clean-up deletes files between listing and reading
 _LOOKS = 3
+# version files that are fetched before the first of them is used
+_AHEAD = 256
 
 
 def looking_again(read: Callable[[], T]) -> T:
@@ -111,6 +113,17 @@ class Reader:
                 raise error("FILE_MISSING", path=path)
             found.append(self._decoded(version, data))
         return found
+
+    def existing(self, versions: Iterable[int]) -> Iterator[Commit]:
+        """Those of these version files that exist; many are fetched at a time."""
+        wanted = list(versions)
+        for start in range(0, len(wanted), _AHEAD):
+            few = wanted[start : start + _AHEAD]
+            paths = [names.version_file(version) for version in few]
+            contents = self.store.find_all(paths, self._parallelism)
+            for version, data in zip(few, contents, strict=True):
+                if data is not None:
+                    yield self._decoded(version, data)
 
     def load(self, version: int | None = None) -> Snapshot:
         """The table at a version, by default the newest."""
