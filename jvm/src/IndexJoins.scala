@@ -79,6 +79,7 @@ object IndexJoins extends Rule[LogicalPlan] {
     // MERGE numbers the rows of its target to find those that match twice: any numbers serve
     case Project(list, child) if filter.references.subsetOf(child.outputSet) && list.exists(numbers) =>
       Project(list, lowered(filter, child))
+    case Filter(condition, child @ Project(list, _)) if list.exists(numbers) => Filter(condition, lowered(filter, child))
     case _ => PushDownPredicates(Filter(filter, side))
   }
 

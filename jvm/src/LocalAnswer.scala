@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.util.ArrowUtils
-import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 /** Plans reads that the planner process answers itself, and the order of their rows: no job, no task, no worker. */
 object LocalAnswers extends SparkStrategy {
@@ -124,10 +124,15 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
     val keep = filters.reduceOption(And).map(f => BindReferences.bindReference(f, AttributeSeq(input)))
       .map(f => if (few) Predicate.createInterpreted(f) else Predicate.create(f))
     keep.foreach(_.initialize(0))
-    val project = if (few) InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(projects, input))
-      else UnsafeProjection.create(projects, input)
+    def projection(to: Seq[Expression]) =
+      if (few) InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(to, input))
+      else UnsafeProjection.create(to, input)
+    val project = projection(projects)
+    // expressions may not be computed on columns of a batch: these give null elements of arrays as zeros
+    val whole = if (keep.isEmpty && projects.forall(_.isInstanceOf[Attribute])) None else Some(projection(input))
     val result = ArrayBuffer.empty[InternalRow]
-    LocalAnswer.foreachRow(reply.parts(0)) { row =>
+    LocalAnswer.foreachRow(reply.parts(0)) { batched =>
+      val row = whole.fold(batched)(_.apply(batched))
       if (keep.forall(_.eval(row))) result += project(row).copy()
     }
     longMetric("numOutputRows").add(result.length)
@@ -160,7 +165,7 @@ object LocalAnswer {
     try {
       val root = reader.getVectorSchemaRoot
       while (reader.loadNextBatch()) {
-        val columns = root.getFieldVectors.asScala.map(v => new ArrowColumnVector(v): ColumnVector).toArray
+        val columns = root.getFieldVectors.asScala.map(v => new BorrowedVector(v): ColumnVector).toArray
         new ColumnarBatch(columns, root.getRowCount).rowIterator().asScala.foreach(use)
       }
     } finally {

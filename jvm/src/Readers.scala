@@ -6,7 +6,6 @@ import java.nio.file.{Files, Path}
 import scala.collection.mutable.ArrayBuffer
 import scala.util.control.NonFatal
 
-import org.apache.arrow.vector.ValueVector
 import org.apache.arrow.vector.complex.StructVector
 
 import org.apache.spark.{JobArtifactSet, SparkException, TaskContext}
@@ -67,11 +66,6 @@ object TaskReaders {
   /** The input of a task, and a file through which both sides communicate. */
   val Input: StructType = StructType(Seq(StructField("struct",
     StructType(Seq(StructField("partition", BinaryType), StructField("file", StringType))))))
-}
-
-/** A column that is the runner's, who fills it again: Spark would close it after a batch, and take structs apart. */
-private class BorrowedVector(vector: ValueVector) extends ArrowColumnVector(vector) {
-  override def close(): Unit = ()
 }
 
 /** The batches of one worker. It writes its network metrics to the task file and polls the file for the stop marker. */

@@ -141,10 +141,13 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
     new TaskReaders(reply.parts(0), output)
   }
 
-  override def filterAttributes(): Array[NamedReference] =
+  private def runtimeColumns: Array[String] =
     if (streaming || request.has("aggregation") || request.has("limit")) Array.empty
     else planned().json.path("runtime_columns").elements().asScala.map(_.asText)
-      .filter(output.fieldNames.contains).map(c => Names.column(c)).toArray
+      .filter(output.fieldNames.contains).toArray
+  /** Not for changes of rows: Spark would compute their condition twice. The keys of their joins do without. */
+  override def filterAttributes(): Array[NamedReference] =
+    if (request.has("command")) Array.empty else runtimeColumns.map(c => Names.column(c))
   override def filter(predicates: Array[Predicate]): Unit = synchronized {
     request.set[ObjectNode]("runtime", Encoder.runtime(predicates, planned().json.path("runtime_keys").asInt))
     plan = null
@@ -157,7 +160,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   private var joins = ListMap.empty[Seq[String], String]
   /** How the keys of a join narrow this read: always, only from a broadcast, or not at all. */
   def join(column: Seq[String], other: KeySource): Option[String] = synchronized {
-    if (!filterAttributes().exists(_.fieldNames.head == column.head)) None
+    if (!runtimeColumns.contains(column.head)) None
     else {
       val asked = request.deepCopy()
       asked.putObject("keys").put("rows", other.rows.min(Long.MaxValue).toLong)

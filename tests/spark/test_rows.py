@@ -52,6 +52,20 @@ def test_update_moves_rows_to_new_splits(spark, table):
     assert ids(spark, table) == list(range(10))
 
 
+@pytest.mark.parametrize("where", ["", "WHERE id = 3", "WHERE length(s.y) = 1 AND id IN (2, 3)"])
+def test_members_of_structs_are_updated(spark, table_path, where):
+    """The condition is computed once: not again as a runtime filter of the same rows."""
+    table = f"indextables.`{table_path}`"
+    rows = "id, named_struct('x', id, 'y', 'a', 'z', named_struct('w', array(id))) AS s"
+    spark.sql(f"CREATE TABLE {table} AS SELECT {rows} FROM range(5)")
+    expected = {3} if "= 3" in where else {2, 3} if where else set(range(5))
+    update = f"UPDATE {table} SET s.x = 100, s.z.w = array(7) {where}"
+    assert "dynamicpruning" not in spark.sql(f"EXPLAIN EXTENDED {update}").first()[0].lower()
+    spark.sql(update)
+    seen = {r.id: (r.s.x, r.s.y, r.s.z.w) for r in spark.sql(f"SELECT * FROM {table}").collect()}
+    assert seen == {i: (100, "a", [7]) if i in expected else (i, "a", [i]) for i in range(5)}
+
+
 def test_merge_into_updates_deletes_and_inserts(spark, table):
     spark.sql(f"""
         MERGE INTO {table} t USING (
