@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# first calls load libraries; a busy machine must not fail them. `make test` tries the same cases
-# every time, so that a change is judged by what it changes; `make test-slow` looks for new ones.
-settings.register_profile("quiet", deadline=None, derandomize=True)
-settings.register_profile("explore", deadline=None)
+# first calls load libraries; a busy machine must not fail them, nor the making of cases.
+# `make test` tries the same cases every time, so that a change is judged by what it changes;
+# `make test-slow` looks for new ones.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quiet", CALM, derandomize=True)
+settings.register_profile("explore", CALM)
 settings.load_profile(os.environ.get("INDEXTABLES_CASES", "quiet"))
 
 

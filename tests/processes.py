@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,3 +56,11 @@ def python_workers(processes: list[Process]) -> set[int]:
     ours = [process for process in processes if b"pyspark.daemon" in process.command]
     known = {process.pid for process in ours}
     return {process.pid for process in ours if process.parent in known}
+
+
+def kill(*pids: int) -> None:
+    """Kill processes; until they are gone, the system still takes what others send to them."""
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    while any(process.pid in pids for process in all_processes()):
+        time.sleep(0.005)

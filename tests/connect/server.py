@@ -16,6 +16,7 @@ from tests.stores.servers import free_port, wait_for_port
 from indextables.spark.session import spark_conf
 
 HOME = Path(pyspark.__file__).parent
+_PATIENCE_S = 240
 
 
 def environment() -> dict[str, str]:
@@ -54,7 +55,7 @@ def spark_server(folder: Path, main: str, port: int, conf: Mapping[str, str]):
             yield
         finally:
             os.killpg(process.pid, signal.SIGTERM)
-            process.wait(30)
+            process.wait(_PATIENCE_S)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -22,9 +23,16 @@ def total(page) -> int:
 
 
 def type_query(page, text: str) -> None:
+    settled(page)  # what is typed before the script runs is not seen by it
     page.locator("#q").press_sequentially(text, delay=5)
     page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get("q") == [text])
     settled(page)
+
+
+def load_by(page, control) -> None:
+    """Click on what leads to another page, and wait until that is whole."""
+    with page.expect_navigation():
+        control.click()
 
 
 @pytest.fixture
@@ -198,14 +206,14 @@ def test_the_browser_goes_back(look, site):
 
 def test_time_travel(look, site, folder):
     page = look(site.url("events", "history"))
-    page.locator("#v2").get_by_role("link", name="Search this version").click()
+    load_by(page, page.locator("#v2").get_by_role("link", name="Search this version"))
     assert total(page) == indextables.open(str(folder / "events"), version=2).count()
     assert "Version 2 of" in page.locator(".travel").inner_text()
     type_query(page, "timeout")
     assert total(page) == indextables.open(str(folder / "events"), version=2).count(query="timeout")
-    page.get_by_role("link", name="Table", exact=True).click()
+    load_by(page, page.get_by_role("link", name="Table", exact=True))
     assert page.locator(".facts").inner_text().startswith("Rows\n2,000")
-    page.get_by_role("link", name="Back to the newest version").click()
+    load_by(page, page.get_by_role("link", name="Back to the newest version"))
     assert page.locator(".travel").count() == 0
 
 
@@ -215,7 +223,7 @@ def test_history_and_the_difference_of_two_versions(look, site, folder):
     assert "1,000 rows" in page.locator("#v3 .changes").inner_text()
     page.select_option("select[name=from]", "2")
     page.select_option("select[name=to]", "3")
-    page.get_by_role("button", name="Show the difference").click()
+    load_by(page, page.get_by_role("button", name="Show the difference"))
     shown = page.locator("#difference")
     assert "From version 2 to 3" in shown.inner_text()
     assert "+1,000" in shown.inner_text()
@@ -242,8 +250,12 @@ def test_health_names_the_statement_and_copies_it(look, site, folder):
     splits = page.locator(".finding", has_text="Split sizes")
     assert splits.locator(".verdict").inner_text() == "Attention"
     assert splits.locator("code").inner_text() == f"MERGE SPLITS '{folder}/events'"
+    page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
     splits.get_by_role("button").click()
     splits.get_by_text("Copied").wait_for()
+    page.clock.run_for(1500)
+    splits.get_by_text("Copy", exact=True).wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == f"MERGE SPLITS '{folder}/events'"
     assert "deleted row" in page.locator(".finding", has_text="Deleted rows").inner_text()
 

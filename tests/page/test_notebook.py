@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
@@ -83,19 +85,44 @@ def test_spark_tables_and_searches(spark, tmp_path):
     assert "1 of 2 are read" in table.explain("day = '2026-01-01'")._repr_html_()
 
 
+def counting_begins(spark) -> None:
+    while not spark.sparkContext.statusTracker().getActiveStageIds():
+        time.sleep(0.05)
+
+
 @pytest.mark.spark
-def test_a_bar_shows_the_tasks_of_jobs_in_notebooks_only(spark, shell):
+def test_a_bar_shows_the_tasks_of_jobs_in_notebooks_only(spark, shell, tmp_path):
+    go = tmp_path / "go"
+
     def slow(rows):
-        time.sleep(2)
+        while not go.exists():
+            time.sleep(0.05)
         return rows
 
     work = spark.sparkContext.parallelize(range(4), 4).mapPartitions(slow)
-    with capture_output() as plain, indextables.progress(spark, "indexing"):
-        work.count()
+    with (
+        ThreadPoolExecutor(1) as pool,
+        capture_output() as plain,
+        indextables.progress(spark, "indexing"),
+    ):
+        counting = pool.submit(work.count)
+        counting_begins(spark)
+        assert "indextables-progress" not in {thread.name for thread in threading.enumerate()}
+        go.touch()
+        assert counting.result() == 4
     assert not plain.outputs
+    go.unlink()
     shell.kernel = object()  # what tells a notebook from a terminal
-    with capture_output() as notebook, indextables.progress(spark, "<b>indexing</b>"):
-        assert work.count() == 4
+    with (
+        ThreadPoolExecutor(1) as pool,
+        capture_output() as notebook,
+        indextables.progress(spark, "<b>indexing</b>"),
+    ):
+        counting = pool.submit(work.count)
+        while not notebook.outputs and not counting.done():
+            time.sleep(0.05)
+        go.touch()
+        assert counting.result() == 4
     last = notebook.outputs[-1].data["text/html"]
     assert "&lt;b&gt;indexing&lt;/b&gt;: 4 of 4 tasks" in last
     assert notebook.outputs[0].data["text/html"] != last

@@ -119,13 +119,14 @@ def test_a_file_that_vanishes_costs_no_rows(tmp_path):
 
 
 def test_no_file_of_a_task_stays(spark, views):
-    place = Path(spark._jvm.java.lang.System.getProperty("java.io.tmpdir"))
-    before = set(place.glob("indextables-jvm-*/*.json"))
+    # not those of other sessions, of which some are killed
+    place = Path(spark._jvm.org.apache.spark.sql.indextables.Scratch.folder().toString())
+    before = set(place.glob("*.json"))
     table = spark.table(views[0]).where("hash(id) % 3 <> 1")
     assert len(table.limit(3).collect()) == 3
     assert table.count() < ROWS
-    new = set(place.glob("indextables-jvm-*/*.json")) - before
-    end = time.monotonic() + 20  # those of other sessions go too, when their tasks end
+    new = set(place.glob("*.json")) - before
+    end = time.monotonic() + 20  # a task that nobody waits for any more ends by itself
     while any(file.exists() for file in new):
         assert time.monotonic() < end, new
         time.sleep(0.05)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.processes import below
+from tests.processes import below, kill
+from tests.spark.test_wire import pid_of
 
 from indextables.errors import from_text
 from indextables.runtime.host_files import host_folder, write_json
@@ -123,7 +123,7 @@ def is_one_error(caught, code) -> None:
 
 def test_a_command_whose_planner_is_lost_while_it_waits_for_tasks_fails(spark, tables, planner):
     key = begin_merge(spark, planner, tables[0])
-    os.kill(planner("ping").json().get("pid").asInt(), signal.SIGKILL)
+    kill(pid_of(planner))
     with pytest.raises(Exception, match="PLANNER_LOST") as caught:
         planner("command_next", json.dumps({"id": key, "answer": {"results": []}}))
     is_one_error(caught, "PLANNER_LOST")
@@ -136,13 +136,20 @@ def test_a_command_whose_planner_is_lost_while_it_runs_fails(spark, tables, plan
            "error_message": None, "pid": os.getpid()}  # fmt: skip
     file = host_folder(spark.sparkContext.applicationId, "prewarm") / "endless.json"
     write_json(file, job)
-    pid = planner("ping").json().get("pid").asInt()
-    killer = threading.Timer(2, os.kill, (pid, signal.SIGKILL))
+    ended = threading.Event()
+
+    def kill_until_it_ends() -> None:
+        # one that is killed before it was asked is replaced
+        while not ended.wait(1):
+            kill(pid_of(planner))
+
+    killer = threading.Thread(target=kill_until_it_ends)
     killer.start()
     try:
         with pytest.raises(Exception, match="the planner process ended") as caught:
             rows(spark, "WAIT FOR INDEXTABLES PREWARM JOBS")
     finally:
+        ended.set()
         killer.join()
         file.unlink()
     is_one_error(caught, "COMMIT_UNKNOWN")
@@ -150,9 +157,9 @@ def test_a_command_whose_planner_is_lost_while_it_runs_fails(spark, tables, plan
 
 
 def test_an_idle_planner_may_die_unnoticed(spark, tables, planner):
-    os.kill(planner("ping").json().get("pid").asInt(), signal.SIGKILL)
+    kill(pid_of(planner))
     spark.range(5).coalesce(1).write.format("indextables").mode("append").save(tables[0])
-    os.kill(planner("ping").json().get("pid").asInt(), signal.SIGKILL)
+    kill(pid_of(planner))
     assert rows(spark, f"CHECKPOINT INDEXTABLES '{tables[0]}'")[0].status == "SUCCESS"
     assert spark.read.format("indextables").load(tables[0]).count() == 15
 
@@ -161,10 +168,9 @@ def test_a_killed_daemon_and_its_workers_are_replaced_within_the_statement(spark
     """The planner's daemon; tasks have one of their own."""
 
     def kill_all():
-        worker = planner("ping").json().get("pid").asInt()
+        worker = pid_of(planner)
         (daemon,) = {p.parent for p in below(os.getpid()) if p.pid == worker}
-        for pid in (daemon, *(process.pid for process in below(daemon))):
-            os.kill(pid, signal.SIGKILL)
+        kill(daemon, *(process.pid for process in below(daemon)))
 
     kill_all()
     assert spark.read.format("indextables").load(tables[0]).count() == 10

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.errors import AnalysisException
+from tests.processes import kill
 
 from indextables import errors
 from indextables.runtime.host_files import host_folder
@@ -29,7 +28,7 @@ def test_one_planner_process_takes_all_calls_also_at_the_same_time(planner):
 def test_another_planner_answers_when_the_first_was_killed(spark, planner, table_path):
     spark.range(7).write.format("indextables").save(table_path)
     before = pid_of(planner)
-    os.kill(before, signal.SIGKILL)
+    kill(before)
     assert spark.read.format("indextables").load(table_path).count() == 7
     assert pid_of(planner) != before
 

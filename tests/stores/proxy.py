@@ -17,6 +17,8 @@ PASS, SLOW_DOWN, CUT_BEFORE, CUT_AFTER, DENY = "pass", "slow", "cut before", "cu
 HOLD, TWICE = "hold", "twice"
 # take the request, keep the connection and say nothing
 SILENT = "silent"
+# after which no more requests come that do not need the answer of one that waits
+_NO_MORE_S = 2.0
 _ERROR = b"<?xml version='1.0'?><Error><Code>%s</Code><Message>planted</Message></Error>"
 
 
@@ -35,9 +37,11 @@ class Proxy:
         self.rule: Callable[[Request], str] = lambda _: PASS
         self.delay_seconds = 0.0
         self.at_once = self.most_at_once = 0
+        self._gathered = (0, "")
         self.held: list[Callable[[], object]] = []
         self.waiting, self.closed = threading.Event(), threading.Event()
         self._lock = threading.Lock()
+        self._came = threading.Condition(self._lock)
         self.port = port
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.proxy = self
@@ -58,7 +62,18 @@ class Proxy:
             self.requests.append(request)
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
+            self._came.notify_all()
             return self.rule(request)
+
+    def gather(self, count: int, part: str) -> None:
+        """From now on, requests of a kind wait until so many are here at once, or no more come."""
+        self.most_at_once, self._gathered = 0, (count, part)
+
+    def wait_for_others(self, request: Request) -> None:
+        count, part = self._gathered
+        if part in request.path:
+            with self._came:
+                self._came.wait_for(lambda: self.most_at_once >= count, _NO_MORE_S)
 
     def done(self) -> None:
         with self._lock:
@@ -79,8 +94,10 @@ class _Handler(BaseHTTPRequestHandler):
     def forward(self):
         proxy = self.server.proxy
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        action = proxy.decide(Request(self.command, self.path, dict(self.headers)))
+        request = Request(self.command, self.path, dict(self.headers))
+        action = proxy.decide(request)
         try:
+            proxy.wait_for_others(request)
             self.serve(proxy, action, body)
         finally:
             proxy.done()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import secrets
 import socket
 import ssl
 import subprocess
@@ -21,6 +22,8 @@ CACHE = Path(os.environ.get("INDEXTABLES_CACHE", Path.home() / ".cache" / "index
 MINIO = CACHE / "bin" / "minio"
 AZURITE = CACHE / "npm" / "node_modules" / ".bin" / "azurite-blob"
 _PATIENCE_S = 240
+# the system gives none of these to other programs, nor to connections that are made meanwhile
+_PORTS = range(20_000, 32_000)
 # the key every Azurite knows from its manual is replaced, so that it can be searched for
 AZURE_ACCOUNT = "tablesaccount"
 # only to see whether a server with a certificate of its own answers
@@ -30,9 +33,12 @@ _TRUSTING.verify_mode = ssl.CERT_NONE
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port for a server that is started in a moment, and again after it was killed."""
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_for_port(process: subprocess.Popen, port: int, log: Path) -> None:

@@ -129,6 +129,7 @@ def test_a_split_is_packed_into_its_upload_when_it_is_large(place, proxy, tmp_pa
         return PASS
 
     proxy.rule = look
+    proxy.gather(2, "partNumber=")
     proxy.delay_seconds = 0.05
     info = writer.finish(open_native(*store.native()), "splits/large.split")
     assert info.size > 24 << 20

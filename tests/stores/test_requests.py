@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
 from tests.stores.conftest import _numbers
+from tests.stores.proxy import PASS, Request
 from tests.stores.tables import make_table
 
 import indextables
@@ -23,6 +26,7 @@ from indextables.storage import open_store
 
 SPLITS, EACH = 100, 200
 PER_SPLIT = 5
+PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +113,12 @@ def test_eight_requests_run_at_a_time_when_rows_are_far_apart(s3, options, proxy
     info = writer.finish(open_native(*store.native()), "far.split")
     apart = resolve(options | {"read.batchOptimization.gapTolerance": "1K"})
     native = open_native(*open_store(store.url, apart).native())
-    proxy.delay_seconds = 0.02
     split = Split(native, "far.split", (info.footer_start, info.footer_end), schema=schema)
+    # what all reads need is known then
+    assert split.table({"type": "set", "field": "id", "values": [1]}, schema).num_rows == 1
+    proxy.gather(8, "far.split")
+    proxy.requests.clear()
+    proxy.delay_seconds = 0.02
     wanted = list(range(0, 300, 5))
     found = split.table({"type": "set", "field": "id", "values": wanted}, schema)
     assert found["blob"].to_pylist() == [blobs[i] for i in wanted]
@@ -119,7 +127,7 @@ def test_eight_requests_run_at_a_time_when_rows_are_far_apart(s3, options, proxy
 
 
 def test_requests_of_several_splits_run_together_when_a_query_touches_them(table, options, proxy):
-    proxy.delay_seconds = 0.02
+    proxy.gather(16, ".split")
     indextables.open(table, options=options).search("user7", ["id"], limit=10_000)
     assert proxy.most_at_once >= 16
 
@@ -136,11 +144,25 @@ def test_many_who_look_for_newer_versions_at_once_share_two_requests(table, opti
     log = open_log(open_store(table, resolve(options, {}, {})), resolve(options, {}, {}))
     version = log.snapshot().version
     proxy.requests.clear()
-    proxy.delay_seconds = 0.3
+    begun, all_wait = threading.Event(), threading.Event()
+
+    def until_all_wait(_: Request) -> str:
+        begun.set()
+        all_wait.wait(PATIENCE_S)
+        return PASS
+
+    proxy.rule = until_all_wait
     with ThreadPoolExecutor(16) as pool:
-        assert set(pool.map(lambda _: log.snapshot().version, range(16))) == {version}
+        looks = [pool.submit(log.snapshot)]
+        assert begun.wait(PATIENCE_S)
+        looks += [pool.submit(log.snapshot) for _ in range(15)]
+        end = time.monotonic() + PATIENCE_S
+        while log._newest._look.waiting < 15 and time.monotonic() < end:
+            time.sleep(0.005)
+        all_wait.set()
+        assert {look.result().version for look in looks} == {version}
     # one who came first, and the next for all who came while that was under way
-    assert len(proxy.requests) <= 2
+    assert len(proxy.requests) == 2
 
 
 def test_a_look_shared_by_many_sees_what_was_committed_before_it(s3, options, proxy):

@@ -11,11 +11,12 @@ from tests.stores.conftest import ACCESS_KEY, SECRET_KEY
 import indextables
 
 ROWS = pa.table({"id": [1, 2, 3]})
+LIVES_S = 0.2
 
 
 def test_a_table_is_used_with_credentials_of_the_catalog(s3, capfd):
     keys = {"access_key_id": ACCESS_KEY, "secret_access_key": SECRET_KEY}
-    with Catalog({"aws_temp_credentials": keys}, lives=2.0) as catalog:
+    with Catalog({"aws_temp_credentials": keys}, lives=LIVES_S) as catalog:
         options = {
             "aws.region": "us-east-1",
             "s3.endpoint": s3.server.endpoint,
@@ -26,7 +27,7 @@ def test_a_table_is_used_with_credentials_of_the_catalog(s3, capfd):
         path = f"{s3.root}/unity"
         indextables.write(ROWS, path, options=options)
         before = len(catalog.asked)
-        time.sleep(2)
+        time.sleep(LIVES_S)
         assert indextables.open(path, options=options).scan().num_rows == 3
         assert len(catalog.asked) > before
         assert {each["url"] for each in catalog.asked} == {path}

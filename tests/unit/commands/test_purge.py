@@ -95,7 +95,9 @@ def test_oldest_go_first_when_there_is_a_limit(make):
     st.integers(0, 300),
 )
 @settings(
-    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=30,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
 )
 def test_no_retained_version_loses_a_file(make, tmp_path_factory, steps, hours):
     table = make((), FREE, f"t{tmp_path_factory.mktemp('p').name}")
