@@ -73,15 +73,13 @@ class PathCatalog extends StagingTableCatalog {
       extra: java.util.Map[String, String]): StagedTable = staged(table, schema, partitions, extra)
 
   override def stageReplace(table: Identifier, info: TableInfo): StagedTable = {
-    requireNoConstraints(info)
+    Constraints.refuseIn(info)
     super.stageReplace(table, info)
   }
   override def stageCreateOrReplace(table: Identifier, info: TableInfo): StagedTable = {
-    requireNoConstraints(info)
+    Constraints.refuseIn(info)
     super.stageCreateOrReplace(table, info)
   }
-  private def requireNoConstraints(info: TableInfo): Unit =
-    info.constraints.foreach(c => Rpc.refuse("CONSTRAINT_IN_REPLACE", "constraint" -> c.toDDL))
 
   private def staged(table: Identifier, schema: StructType, partitions: Array[Transform],
       extra: java.util.Map[String, String]): StagedTable = {
@@ -133,7 +131,7 @@ class StagedIndexTable(state: TableState, properties: java.util.Map[String, Stri
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
     written = true
-    new IndexWriteBuilder(this, info).truncate()
+    new IndexWriteBuilder(this, info, replaces = true).truncate()
   }
   override def commitStagedChanges(): Unit = if (!written) Rpc.call("replace", request())
   override def abortStagedChanges(): Unit = ()

@@ -2,7 +2,7 @@ package org.apache.spark.sql.indextables
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
-import org.apache.spark.sql.connector.catalog.TableChange
+import org.apache.spark.sql.connector.catalog.{TableChange, TableInfo}
 import org.apache.spark.sql.connector.catalog.constraints._
 
 /** Constraints came with Spark 4.1: nothing here may be touched before `Compat.hasConstraints` said so. */
@@ -24,6 +24,10 @@ object Constraints {
       case other => node.put("kind", "other").put("sql", other.toDDL)
     }
   }
+
+  /** A table that replaces another one starts without. */
+  def refuseIn(info: TableInfo): Unit =
+    info.constraints.foreach(c => Rpc.refuse("CONSTRAINT_IN_REPLACE", "constraint" -> c.toDDL))
 
   def change(change: TableChange): ObjectNode = change match {
     case c: TableChange.AddConstraint =>

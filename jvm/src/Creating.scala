@@ -53,8 +53,8 @@ object ChangeByName extends Rule[LogicalPlan] {
 
   private def named(plan: LogicalPlan, rows: Boolean, replaces: Boolean): LogicalPlan = plan.mapChildren {
     case r: ResolvedIdentifier => r.catalog match {
-      case catalog: TableCatalog if !isWrapped(catalog) =>
-        Compat.replaceArgument(r, catalog, new NamedTables(catalog, rows, replaces))
+      case catalog: TableCatalog if !isWrapped(catalog) => Compat.replaceArgument(r, catalog,
+        if (replaces) new ReplacedTables(catalog, rows) else new NamedTables(catalog, rows))
       case _ => r
     }
     case other => other
@@ -77,17 +77,15 @@ class NamedTables(names: TableCatalog, rows: Boolean = false, replaces: Boolean 
       properties: java.util.Map[String, String]): Table =
     create(name, columns, partitions, properties, None)
 
-  override def createTable(name: Identifier, info: TableInfo): Table = {
-    if (replaces) info.constraints.foreach(c => Rpc.refuse("CONSTRAINT_IN_REPLACE", "constraint" -> c.toDDL))
+  override def createTable(name: Identifier, info: TableInfo): Table =
     create(name, info.columns, info.partitions, info.properties, None, Constraints.encode(info.constraints))
-  }
 
   override def capabilities(): java.util.Set[TableCatalogCapability] = Compat.capabilities
 
   /** An empty table, perhaps with the properties that another one has. */
   def create(name: Identifier, columns: Array[Column], partitions: Array[Transform],
       properties: java.util.Map[String, String], like: Option[Table],
-      constraints: ArrayNode = Rpc.mapper.createArrayNode()): Table = {
+      constraints: ArrayNode = Rpc.mapper.createArrayNode()): IndexTable = {
     val state = TableState.fresh(CatalogV2Util.v2ColumnsToStructType(columns), partitions)
     val all = (properties.asScala.toMap + (TableCatalog.PROP_PROVIDER -> Names.Format)).asJava
     if (rows || replaces) Rpc.call("prepare_location", definition(all, state).put("replaces", replaces))

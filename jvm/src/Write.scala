@@ -65,11 +65,12 @@ object Saving {
   }
 }
 
-class IndexWriteBuilder(table: IndexTable, info: LogicalWriteInfo) extends WriteBuilder
+/** With `replaces`, the definition of the table goes with its rows. */
+class IndexWriteBuilder(table: IndexTable, info: LogicalWriteInfo, replaces: Boolean = false) extends WriteBuilder
   with SupportsOverwriteV2 with SupportsDynamicOverwrite {
   private val request = Requests.write(table, info, info.schema()).put("overwrite", "none")
 
-  override def truncate(): WriteBuilder = { request.put("overwrite", "all"); this }
+  override def truncate(): WriteBuilder = { request.put("overwrite", if (replaces) "table" else "all"); this }
   override def overwrite(predicates: Array[Predicate]): WriteBuilder = {
     request.put("overwrite", "where").set[ObjectNode]("predicates", Encoder.all(predicates))
     this

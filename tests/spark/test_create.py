@@ -198,6 +198,54 @@ def test_replace_takes_schema_partitioning_and_rows(spark, name, table_path, ext
     assert snapshot(IndexTable.forName(spark, name).path).partition_columns == ()
 
 
+@pytest.mark.parametrize("external", [False, True])
+def test_replace_is_one_version_and_loses_nothing(spark, name, table_path, external):
+    location = f"LOCATION '{table_path}'" if external else ""
+    spark.sql(
+        f"CREATE TABLE {name} (id INT NOT NULL, v INT) USING indextables {location} "
+        "TBLPROPERTIES ('primary-key' = 'id', 'mine' = 'old')"
+    )
+    spark.sql(f"INSERT INTO {name} VALUES (1, 10), (2, 20)")
+    path = IndexTable.forName(spark, name).path
+    before = snapshot(path)
+    with pytest.raises(Exception, match="boom"):
+        spark.sql(
+            f"CREATE OR REPLACE TABLE {name} USING indextables AS SELECT raise_error('boom') e"
+        )
+    assert rows(spark, f"SELECT * FROM {name} ORDER BY id") == [(1, 10), (2, 20)]
+    assert snapshot(path).version == before.version
+    spark.sql(
+        f"REPLACE TABLE {name} USING indextables PARTITIONED BY (k) TBLPROPERTIES ('mine' = 'new') "
+        f"AS SELECT v, id % 2 AS k FROM {name} UNION ALL SELECT 10, 0"
+    )
+    assert rows(spark, f"SELECT v, k FROM {name} ORDER BY v, k") == [(10, 0), (10, 1), (20, 0)]
+    after = snapshot(path)
+    assert IndexTable.forName(spark, name).path == path
+    assert (after.version, after.partition_columns) == (before.version + 1, ("k",))
+    assert "primary-key" not in after.metadata.configuration
+    shown = dict(rows(spark, f"SHOW TBLPROPERTIES {name}"))
+    assert (shown["mine"], "primary-key" in shown) == ("new", False)
+    then = f"SELECT * FROM {name} VERSION AS OF {before.version} ORDER BY id"
+    assert rows(spark, then) == [(1, 10), (2, 20)]
+    spark.sql(f"INSERT INTO {name} VALUES (30, 5)")
+    spark.sql(f"REPLACE TABLE {name} (only STRING) USING indextables")
+    assert snapshot(path).version == after.version + 2
+    assert spark.table(name).columns == ["only"]
+    assert rows(spark, f"SELECT * FROM {name}") == []
+    with pytest.raises(Exception, match="does_not_exist"):
+        spark.sql("REPLACE TABLE does_not_exist (a INT) USING indextables")
+
+
+def test_replace_of_another_format_and_to_another_place(spark, name, table_path):
+    spark.sql(f"CREATE TABLE {name} USING parquet AS SELECT 1 AS a")
+    spark.sql(f"CREATE OR REPLACE TABLE {name} USING indextables AS SELECT 2 AS b")
+    assert rows(spark, f"SELECT * FROM {name}") == [(2,)]
+    place = f"LOCATION '{table_path}'"
+    spark.sql(f"CREATE OR REPLACE TABLE {name} USING indextables {place} AS SELECT 3 AS c")
+    assert rows(spark, f"SELECT * FROM {name}") == [(3,)]
+    assert snapshot(table_path).num_records == 1
+
+
 def test_frames_create_and_replace_by_name(spark, name, table_path):
     frame = spark.range(3).selectExpr("id", "id % 2 AS kind")
     writer = frame.writeTo(name).using("indextables").partitionedBy(col("kind"))

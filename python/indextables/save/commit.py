@@ -127,7 +127,11 @@ def nullable(schema: Struct) -> Struct:
 
 @dataclass(frozen=True)
 class Save:
-    """A save whose rows are written but not committed."""
+    """A save whose rows are written but not committed.
+
+    `overwrite` is none, all (rows), dynamic (the partitions of the rows), where (the rows of a
+    condition), or table (everything, including the definition).
+    """
 
     overwrite: str
     schema: Struct
@@ -177,7 +181,8 @@ def _commit(log: Log, save: Save, table: Snapshot | None) -> Committed:
         save.condition.check_rows(log, table, save.splits)
 
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
-        return (*_new_metadata(newest, save, table), *_gone(log, newest, save), *adds)
+        forgotten = _forgotten(newest.hash_indexes) if save.overwrite == "table" else ()
+        return (*_new_metadata(newest, save, table), *_gone(log, newest, save), *adds, *forgotten)
 
     return log.commit(Transaction(_operation(save), table.version, rebuild=rebuild, **common))
 
@@ -191,6 +196,8 @@ def _create(log: Log, save: Save, features: frozenset[str]) -> Snapshot:
         if save.only_new:
             raise
     table = log.snapshot()
+    if save.overwrite == "table":
+        return table
     check_same_key(save.settings, table.metadata.configuration)
     same = table.schema == save.schema and table.partition_columns == save.partition_columns
     alike = configuration.items() <= table.metadata.configuration.items()
@@ -244,11 +251,8 @@ def _commit_keyed(
         made = upsert(new, files, known, rows)
         noted.update(note_updates(log, made.updated, save.settings))
         places = {action.place for action in made.actions if isinstance(action, IndexFile)}
-        forgotten = [
-            replace(index, file=None, size=None, row_count=None)
-            for index in newest.hash_indexes
-            if not known and index.place not in places
-        ]
+        unknown = () if known else newest.hash_indexes
+        forgotten = _forgotten(index for index in unknown if index.place not in places)
         return (*_new_metadata(newest, save, table), *removes, *made.actions, *forgotten)
 
     return log.commit(
@@ -256,11 +260,17 @@ def _commit_keyed(
     )
 
 
+def _forgotten(indexes: Iterable[IndexFile]) -> tuple[IndexFile, ...]:
+    return tuple(replace(index, file=None, size=None, row_count=None) for index in indexes)
+
+
 def _new_metadata(newest: Snapshot, save: Save, planned: Snapshot) -> tuple[Metadata, ...]:
     """The metadata of the table, if the save changes it.
 
     Changes that others made since the save was planned stay, unless both change the columns.
     """
+    if save.overwrite == "table":
+        return (_new_definition(newest, save),)
     before = newest.metadata.configuration
     # rows of the old layout stay after anything but a full overwrite: then it is for this write
     layout = remember_layout(save.settings) if save.overwrite == "all" else {}
@@ -280,6 +290,15 @@ def _new_metadata(newest: Snapshot, save: Save, planned: Snapshot) -> tuple[Meta
             partition_columns=columns,
             configuration={**kept, **remember_fields(save.fields), **layout},
         ),
+    )
+
+
+def _new_definition(newest: Snapshot, save: Save) -> Metadata:
+    return replace(
+        newest.metadata,
+        schema_string=render_schema(save.schema),
+        partition_columns=save.partition_columns,
+        configuration=new_configuration(save.fields, save.settings, save.configuration),
     )
 
 

@@ -33,13 +33,15 @@ def spec_of_write(
 ) -> WriteSpec:
     """The spec of a write after which the table has this schema and partitioning."""
     _warn_without_effect(schema, settings)
-    configuration = {} if table is None else table.metadata.configuration
+    defined = table is not None and overwrite != "table"
+    configuration = table.metadata.configuration if table is not None and defined else {}
     if table is not None:
         check_changeable(table.protocol, table.metadata, table.path)
+    if defined:
         check_same_key(settings, configuration)
     url, options = log.store.native()
     # an overwrite of everything assigns keys to buckets again
-    replaces_all = table is None or overwrite == "all"
+    replaces_all = table is None or overwrite in ("all", "table")
     return WriteSpec(
         url=url,
         store_options=options,

@@ -124,7 +124,7 @@ def _commit(request: Request) -> tuple[dict[str, Any], OpenTable | None]:
 
 def replace_table(request: Request) -> dict[str, Any]:
     """Replace what is there by an empty table."""
-    return _commit(Request({**request.body, "overwrite": "all", "messages": []}))[0]
+    return _commit(Request({**request.body, "overwrite": "table", "messages": []}))[0]
 
 
 def prepare_location(request: Request) -> dict[str, Any]:
@@ -181,8 +181,10 @@ def spec_of(request: Request) -> WriteSpec:
 def _spec(request: Request, table: OpenTable | None) -> WriteSpec:
     schema, partitions = _shape(request, table)
     snapshot = None if table is None else table.snapshot
-    settings = request.settings_for({} if snapshot is None else snapshot.metadata.configuration)
     overwrite = request.body.get("overwrite", "none")
+    # the properties of a table that is replaced go with it
+    known = {} if snapshot is None or overwrite == "table" else snapshot.metadata.configuration
+    settings = request.settings_for(known)
     log = log_of(request)
     return spec_of_write(log, snapshot, schema, partitions, settings, overwrite=overwrite)
 

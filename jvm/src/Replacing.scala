@@ -1,0 +1,99 @@
+package org.apache.spark.sql.indextables
+
+import java.net.URI
+
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.types.StructType
+
+/**
+ * REPLACE TABLE of a name: a table of ours is replaced in its place by one version of its log, so that nothing is
+ * lost when that fails, and earlier versions stay. Any other table is dropped first.
+ */
+class ReplacedTables(names: TableCatalog, rows: Boolean)
+  extends NamedTables(names, rows, replaces = true) with StagingTableCatalog {
+
+  override def stageReplace(name: Identifier, schema: StructType, partitions: Array[Transform],
+      properties: java.util.Map[String, String]): StagedTable = {
+    if (!names.tableExists(name)) throw new NoSuchTableException(name)
+    stageCreateOrReplace(name, schema, partitions, properties)
+  }
+  override def stageCreateOrReplace(name: Identifier, schema: StructType, partitions: Array[Transform],
+      properties: java.util.Map[String, String]): StagedTable = existing(name) match {
+    case Some(table: IndexTable) if table.state.exists && stays(table, properties) =>
+      new Replacement(names, name, table, TableState.fresh(schema, partitions), properties)
+    case before =>
+      before.foreach(_ => names.dropTable(name))
+      val columns = CatalogV2Util.structTypeToV2Columns(schema)
+      new NewName(create(name, columns, partitions, properties, None), () => names.dropTable(name))
+  }
+  override def stageCreate(name: Identifier, schema: StructType, partitions: Array[Transform],
+      properties: java.util.Map[String, String]): StagedTable =
+    throw new UnsupportedOperationException("names are created by NamedTables")
+
+  override def stageReplace(name: Identifier, info: TableInfo): StagedTable = {
+    Constraints.refuseIn(info)
+    super.stageReplace(name, info)
+  }
+  override def stageCreateOrReplace(name: Identifier, info: TableInfo): StagedTable = {
+    Constraints.refuseIn(info)
+    super.stageCreateOrReplace(name, info)
+  }
+
+  private def existing(name: Identifier): Option[Table] =
+    if (names.tableExists(name)) Some(names.loadTable(name)) else None
+
+  /** Whether the statement names no other place than the table's. */
+  private def stays(table: IndexTable, properties: java.util.Map[String, String]): Boolean = {
+    def place(text: String): (String, String, String) = {
+      val uri: URI = new Path(text).toUri
+      (Option(uri.getScheme).getOrElse("file"), Option(uri.getAuthority).getOrElse(""), uri.getPath)
+    }
+    Option(properties.get(TableCatalog.PROP_LOCATION)).forall(place(_) == place(table.location))
+  }
+}
+
+/** The next version of a table that a catalog names. Its rows are committed first, then the catalog's copy follows. */
+private class Replacement(names: TableCatalog, name: Identifier, before: IndexTable, after: TableState,
+    properties: java.util.Map[String, String]) extends StagedIndexTable(after, Replacement.given(before, properties)) {
+  override def commitStagedChanges(): Unit = {
+    super.commitStagedChanges()
+    val fresh = Replacement.own(properties)
+    val gone = Replacement.own(before.given).keySet -- fresh.keySet
+    val changes = gone.map(TableChange.removeProperty) ++ fresh.map { case (k, v) => TableChange.setProperty(k, v) }
+    if (changes.nonEmpty) names.alterTable(name, changes.toSeq: _*)
+    // the log has the columns: not every catalog takes others instead
+    Try(names.alterTable(name, newColumns: _*))
+  }
+
+  private def newColumns: Seq[TableChange] =
+    before.schema.fieldNames.toSeq.map(c => TableChange.deleteColumn(Array(c), true)) ++
+      after.schema.fields.map(f => TableChange.addColumn(Array(f.name), f.dataType, f.nullable, f.getComment().orNull))
+}
+
+private object Replacement {
+  private val reserved = CatalogV2Util.TABLE_RESERVED_PROPERTIES.toSet + "path"
+
+  def own(properties: java.util.Map[String, String]): Map[String, String] = properties.asScala.toMap.filterNot {
+    case (key, _) => reserved(key) || key.startsWith(TableCatalog.OPTION_PREFIX)
+  }
+  def given(before: IndexTable, properties: java.util.Map[String, String]): java.util.Map[String, String] =
+    (properties.asScala.toMap - TableCatalog.PROP_LOCATION ++
+      Map("path" -> before.location, TableCatalog.PROP_PROVIDER -> Names.Format)).asJava
+}
+
+/** A name that was created for the rows to come. */
+private class NewName(table: IndexTable, undo: () => Unit)
+  extends IndexTable(table.state, table.given, writable = true) with StagedTable {
+  override def commitStagedChanges(): Unit = ()
+  override def abortStagedChanges(): Unit = undo()
+  // Spark's interfaces disagree on whose default this is
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = Array.empty
+}
