@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
-import org.apache.spark.sql.types.StructType
 
 /**
  * REPLACE TABLE of a name: a table of ours is replaced in its place by one version of its log, so that nothing is
@@ -20,23 +19,20 @@ import org.apache.spark.sql.types.StructType
 class ReplacedTables(names: TableCatalog, rows: Boolean)
   extends NamedTables(names, rows, replaces = true) with StagingTableCatalog {
 
-  override def stageReplace(name: Identifier, schema: StructType, partitions: Array[Transform],
+  override def stageReplace(name: Identifier, columns: Array[Column], partitions: Array[Transform],
       properties: java.util.Map[String, String]): StagedTable = {
     if (!names.tableExists(name)) throw new NoSuchTableException(name)
-    stageCreateOrReplace(name, schema, partitions, properties)
+    stageCreateOrReplace(name, columns, partitions, properties)
   }
-  override def stageCreateOrReplace(name: Identifier, schema: StructType, partitions: Array[Transform],
+  override def stageCreateOrReplace(name: Identifier, columns: Array[Column], partitions: Array[Transform],
       properties: java.util.Map[String, String]): StagedTable = existing(name) match {
     case Some(table: IndexTable) if table.state.exists && stays(table, properties) =>
-      new Replacement(names, name, table, TableState.fresh(schema, partitions), properties)
+      val after = TableState.fresh(CatalogV2Util.v2ColumnsToStructType(columns), partitions)
+      new Replacement(names, name, table, after, properties)
     case before =>
       before.foreach(_ => names.dropTable(name))
-      val columns = CatalogV2Util.structTypeToV2Columns(schema)
       new NewName(create(name, columns, partitions, properties, None), () => names.dropTable(name))
   }
-  override def stageCreate(name: Identifier, schema: StructType, partitions: Array[Transform],
-      properties: java.util.Map[String, String]): StagedTable =
-    throw new UnsupportedOperationException("names are created by NamedTables")
 
   override def stageReplace(name: Identifier, info: TableInfo): StagedTable = {
     Constraints.refuseIn(info)
