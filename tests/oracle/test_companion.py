@@ -62,6 +62,7 @@ def test_generated_statements_agree_with_the_source(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.spark
 @settings(max_examples=1000, **{**COMMON, "derandomize": False})
 @given(statement=statements())
