@@ -47,3 +47,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(name)
     return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -23,23 +24,26 @@ MODES = ("append", "overwrite", "errorifexists", "ignore")
 
 
 def write(
-    data: pa.Table,
+    data: Any,
     path: str,
     mode: str = "append",
     partition_by: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
 ) -> Table:
-    """Write an Arrow table without Spark, as one commit; create the table if needed.
+    """Write rows without Spark, as one commit; create the table if needed.
 
-    `mode` is append, overwrite, errorifexists or ignore; `options` are those of Spark's writer,
-    such as `indexing.typemap.message` or `replaceWhere`. Returns the table after the commit.
+    `data` is an Arrow table or what Arrow makes one of: a DataFrame of pandas or Polars, a relation
+    of DuckDB, a dictionary of columns. `mode` is append, overwrite, errorifexists or ignore;
+    `options` are those of Spark's writer, such as `indexing.typemap.message` or `replaceWhere`.
+    Returns the table after the commit.
     """
     if mode not in MODES:
         raise error("SAVE_MODE", mode=mode, allowed=", ".join(MODES))
     settings = resolve(options or {})
     log = open_log(open_store(find_location(path, settings), settings), settings)
     given = options or {}
-    done = run_write_table(log, data, mode, partition_by, given, parse=parse_where)
+    rows = data if isinstance(data, pa.Table) else pa.table(data)
+    done = run_write_table(log, rows, mode, partition_by, given, parse=parse_where)
     if done is not None:
         settings = resolve(given, table=done.snapshot.metadata.configuration)
         written = OpenTable(log, done.snapshot, settings)

@@ -15,6 +15,35 @@ _NAMES = {
     pa.large_binary(): "binary",
 } | {kind.arrow: kind.name for kind in KINDS.values() if kind.family is not Family.INTERVAL}
 
+_MAX_DIGITS = 38
+# types of Arrow that tables do not have, as Spark reads them from Parquet: nothing is lost
+_WIDER = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
+
+
+def storable(kind: pa.DataType) -> pa.DataType:
+    """The type that a table has for values of this type: the same one if it can."""
+    types = pa.types
+    if types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if types.is_fixed_size_list(kind) or types.is_list(kind):
+        return pa.list_(_storable_field(kind.value_field))
+    if types.is_map(kind):
+        return pa.map_(_storable_field(kind.key_field), _storable_field(kind.item_field))
+    if types.is_struct(kind):
+        return pa.struct([_storable_field(field) for field in kind])
+    return _WIDER.get(kind, kind)
+
+
+def _storable_field(field: pa.Field) -> pa.Field:
+    return field.with_type(storable(field.type))
+
 
 def schema_from_arrow(schema: pa.Schema) -> Struct:
     """The table schema of rows with this Arrow schema."""
@@ -30,7 +59,7 @@ def type_from_arrow(kind: pa.DataType, column: str = "?") -> DataType:
         return Atomic("timestamp_ntz" if kind.tz is None else "timestamp")
     if types.is_duration(kind):
         return Atomic("interval day to second")
-    if types.is_decimal(kind):
+    if types.is_decimal(kind) and kind.precision <= _MAX_DIGITS:
         return Decimal(kind.precision, kind.scale)
     if types.is_dictionary(kind):
         return type_from_arrow(kind.value_type, column)

@@ -65,6 +65,13 @@ def _changed(rows: pa.Table, schema: pa.Schema, values: Mapping[str, Any]) -> pa
     for name, value in values.items():
         field = schema.field(name)
         # a one-row table holds a value of any type: scalars of nested types cannot be repeated
-        constant = pa.array([value], field.type).take(pa.repeat(0, rows.num_rows))
+        constant = _constant(value, field).take(pa.repeat(0, rows.num_rows))
         rows = rows.set_column(schema.get_field_index(name), field, constant)
     return rows
+
+
+def _constant(value: Any, field: pa.Field) -> pa.Array:
+    try:
+        return pa.array([value], field.type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as problem:
+        raise error("DATA_BAD_VALUE", column=field.name, detail=str(problem)) from problem

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from indextables.config.settings import resolve
-from indextables.errors import TableNotFoundError
-from indextables.model.arrow import schema_from_arrow
+from indextables.errors import TableNotFoundError, error
+from indextables.model.arrow import schema_from_arrow, storable
 from indextables.plan.constraints import require_no_checks
 from indextables.plan.defaults import require_no_defaults
 from indextables.read.table import OpenTable
@@ -40,6 +40,7 @@ def run_write_table(
 
     `parse` reads the condition of `replaceWhere`.
     """
+    data = data.cast(pa.schema([field.with_type(storable(field.type)) for field in data.schema]))
     table = _existing(log)
     known = {} if table is None else table.metadata.configuration
     settings = resolve(options, table=known)
@@ -87,9 +88,16 @@ def _complete(data: pa.Table, plan: SavePlan) -> pa.Table:
     schema = plan.schema.to_arrow_schema()
     given = {name.lower(): name for name in data.column_names}
     arrays = [
-        data.column(given[field.name.lower()]).cast(field.type)
+        _cast(data.column(given[field.name.lower()]), field)
         if field.name.lower() in given
         else pa.nulls(data.num_rows, field.type)
         for field in schema
     ]
     return pa.table(arrays, schema=schema)
+
+
+def _cast(values: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    try:
+        return values.cast(field.type)
+    except pa.ArrowInvalid as problem:
+        raise error("DATA_BAD_VALUE", column=field.name, detail=str(problem)) from problem

@@ -10,7 +10,12 @@ import pyarrow as pa
 import pytest
 
 import indextables
-from indextables.errors import InvalidError, SchemaMismatchError, TableExistsError
+from indextables.errors import (
+    InvalidError,
+    SchemaMismatchError,
+    TableExistsError,
+    UnsupportedError,
+)
 
 
 def ids(path: str) -> list[int]:
@@ -149,3 +154,56 @@ def test_merging_schemas_widens_types(table_path, layout, fast):
     read = table.scan(["id", "i", "d"]).sort_by("id").to_pydict()
     assert read["i"] == [-1.0, 7.0, 0.5, 7.0]
     assert read["d"][0] == dt.datetime(1969, 12, 31)  # noqa: DTZ001
+
+
+def test_types_that_tables_do_not_have_become_wider_ones(table_path):
+    """As Spark reads them from Parquet."""
+    given = pa.table(
+        {
+            "u8": pa.array([255, None], pa.uint8()),
+            "u16": pa.array([65535, None], pa.uint16()),
+            "u32": pa.array([2**32 - 1, None], pa.uint32()),
+            "u64": pa.array([2**64 - 1, None], pa.uint64()),
+            "half": pa.array([1.5, None], pa.float16()),
+            "day": pa.array([dt.date(2026, 1, 1), None], pa.date64()),
+            "two": pa.array([b"ab", None], pa.binary(2)),
+            "pair": pa.array([[1, None], None], pa.list_(pa.uint8(), 2)),
+            "inner": pa.array([{"n": [7]}, None], pa.struct({"n": pa.list_(pa.uint32())})),
+        }
+    )
+    for _ in range(2):
+        indextables.write(given, table_path)
+    found = indextables.open(table_path)
+    assert [str(f.type) for f in found.schema][:4] == [
+        "int16",
+        "int32",
+        "int64",
+        "decimal128(20, 0)",
+    ]
+    first = given.slice(0, 1).to_pylist()[0] | {"u64": Decimal(2**64 - 1)}
+    seen = found.scan().to_pylist()
+    assert seen.count(first) == 2
+    assert seen.count(dict.fromkeys(given.column_names)) == 2
+    assert found.count("u32 = 4294967295 AND u8 > 254") == 2
+
+
+def test_data_is_whatever_arrow_makes_a_table_of(table_path):
+    indextables.write({"id": [1, 2], "name": ["a", "b"]}, table_path)
+    indextables.write(rows(3).to_reader(), table_path)
+    indextables.write(rows(4).to_pandas(), table_path)
+    assert ids(table_path) == [1, 2, 3, 4]
+
+
+def test_values_that_do_not_fit_name_their_column(table_path):
+    with pytest.raises(InvalidError, match=r"DATA_BAD_VALUE.*`at`"):
+        indextables.write(pa.table({"at": pa.array([1], pa.timestamp("ns"))}), table_path)
+    indextables.write(rows(1), table_path)
+    with pytest.raises(InvalidError, match=r"DATA_BAD_VALUE.*`id`"):
+        indextables.update(table_path, {"id": "one"})
+    big = pa.table({"id": [1], "d": pa.array([1], pa.int64()).cast(pa.decimal256(40, 2))})
+    with pytest.raises(UnsupportedError, match=r"SCHEMA_UNSUPPORTED_TYPE.*`d`"):
+        indextables.write(big, table_path, options={"mergeSchema": "true"})
+
+
+def test_public_names_are_listed():
+    assert set(dir(indextables)) == set(indextables.__all__)
