@@ -384,6 +384,12 @@ CODES: dict[str, Code] = {
         "choose a version that the source still has",
         "22023",
     ),
+    "CONDITION_INVALID": Code(
+        InvalidError,
+        "Invalid condition: {where} ({problem})",
+        "compare columns of the table with constants, as in a WHERE clause",
+        "42000",
+    ),
     "CONDITION_NOT_EXACT": Code(
         UnsupportedError,
         "the index alone cannot answer this condition",

@@ -12,7 +12,7 @@ from indextables.errors import error
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
 from indextables.expr.predicate import Column
-from indextables.expr.where import parse_where
+from indextables.expr.where import parse_partition_where
 from indextables.plan.partitions import map_column, partition_arrays
 from indextables.runtime.steps import Steps, match
 
@@ -70,7 +70,7 @@ def _group(files: pa.Table, columns: Sequence[str]) -> dict[tuple[str | None, ..
 
 def match_partitions(need: Matches) -> list[bool]:
     """For which partitions the predicate of a command is true, without Spark."""
-    predicate = parse_where(need.where, need.schema)
+    predicate = parse_partition_where(need.where, need.schema)
     check_columns({path[0] for path in columns_in(predicate)}, need)
     arrays: dict[tuple[str, ...], pa.ChunkedArray] = {
         (name,): need.values.column(name) for name in need.values.column_names

@@ -1,4 +1,4 @@
-"""Predicates in WHERE clauses of commands, where no Spark is at hand to parse them.
+"""Conditions and WHERE clauses as texts, where no Spark is at hand to parse them.
 
 Comparisons, IN, BETWEEN, LIKE, ILIKE, RLIKE, IS NULL, AND, OR, NOT over columns and literals.
 Literals take the type of the column they are compared with, as Spark would make them.
@@ -34,7 +34,6 @@ from indextables.model.types import Atomic, DataType, Struct
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_INVALID = "Invalid partition predicate:"
 _STRING = Atomic("string")
 _OPERATORS = {"=": "=", "==": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _NOT_EQUAL = ("<>", "!=")
@@ -56,7 +55,15 @@ _Operand = Column | _Text | None
 
 def parse_where(text: str, schema: Struct) -> Predicate:
     """The predicate written as this text over the columns of a table."""
-    parser = _Parser(text, tokenize(text), schema=schema)
+    return _parse(_Parser(text, tokenize(text), schema=schema))
+
+
+def parse_partition_where(text: str, schema: Struct) -> Predicate:
+    """The same, where only partitions can be chosen: errors say so."""
+    return _parse(_PartitionParser(text, tokenize(text), schema=schema))
+
+
+def _parse(parser: _Parser) -> Predicate:
     found = parser.disjunction()
     parser.need("the end", found=parser.peek.kind is Kind.END)
     return found
@@ -68,7 +75,7 @@ class _Parser(Cursor):
 
     def error(self, problem: str) -> Exception:
         """The error of a predicate that cannot be understood."""
-        return error("PARTITION_PREDICATE", problem=f"{_INVALID} {self.text} ({problem})")
+        return error("CONDITION_INVALID", where=self.text, problem=problem)
 
     def disjunction(self) -> Predicate:
         parts = [self.conjunction()]
@@ -239,6 +246,14 @@ class _Parser(Cursor):
         except (KeyError, ValueError, ArithmeticError):
             shown = kind.to_json()
             raise self.error(f"`{operand.value}` is not a value of type {shown}") from None
+
+
+@dataclass
+class _PartitionParser(_Parser):
+    def error(self, problem: str) -> Exception:
+        """The error of a predicate that cannot be understood."""
+        shown = f"Invalid partition predicate: {self.text} ({problem})"
+        return error("PARTITION_PREDICATE", problem=shown)
 
 
 def _value(text: _Text, kind: DataType) -> Any:

@@ -22,6 +22,7 @@ from indextables.plan.intervals import Interval, parse_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from indextables.expr.predicate import Path
     from indextables.model.types import DataType
     from indextables.plan.columns import Columns
 
@@ -55,16 +56,23 @@ def plan_bucket(expr: Expr, columns: Columns, time_zone: str = "") -> Bucket | N
     if name not in _BUCKETS or not args:
         return None
     found = column_under_casts(args[0], columns.schema)
-    if found is None or len(found[0]) > 1:
+    if found is None:
         return None
     path, kind, chain = found
-    info = columns.at(path)
-    if info is None or info.partition or not info.columnar or info.role == "ip":
+    if not _has_buckets(path, columns):
         return None
     if not all(isinstance(arg, Literal) for arg in args[1:]):
         return None
     values = [arg.value for arg in args[1:] if isinstance(arg, Literal)]
     return _BUCKETS[name](field_name(path), kind, chain, values, time_zone)
+
+
+def _has_buckets(path: Path, columns: Columns) -> bool:
+    """Whether the engine computes buckets of the values at a path."""
+    info = columns.at(path)
+    if info is None or info.partition or info.role == "ip":
+        return False
+    return info.columnar if len(path) == 1 else columns.foldable(path)
 
 
 def _date_histogram(

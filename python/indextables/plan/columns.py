@@ -148,8 +148,7 @@ class Columns:
             return info is not None and info.foldable
         steps = [self.schema.find(path[:depth]) for depth in range(1, len(path) + 1)]
         kinds = ["" if step is None else kind_of(step.type) for step in steps]
-        # members are read from whole values, where floats have two zeros
-        compared = kinds[-1] not in (*UNORDERED, *NESTED, *FLOATING, "")
+        compared = kinds[-1] not in (*UNORDERED, *NESTED, "")
         structs = all(kind == "struct" for kind in kinds[:-1])
         return structs and compared and info.readable and self.reachable(path)
 

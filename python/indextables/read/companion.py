@@ -14,7 +14,7 @@ from indextables.engine.source import SourceSpec
 from indextables.errors import IndexTablesError, error
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
-from indextables.expr.where import parse_where
+from indextables.expr.where import parse_partition_where
 from indextables.log.protocol import is_companion, is_foreign
 from indextables.plan.companion import PREFIX, fits
 from indextables.plan.companion import Companion as Definition
@@ -347,7 +347,7 @@ def chosen_files(definition: Definition, source: SourceSnapshot) -> SourceSnapsh
     where = definition.where_clause
     if where is None:
         return source
-    predicate = parse_where(where, source.schema)
+    predicate = parse_partition_where(where, source.schema)
     values: dict[tuple[str, ...], pa.Array] = {
         (name,): array for name, array in source.partitions.items()
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from indextables.commands.prewarm_notes import Note, noted_prewarm
 from indextables.config import cache as keys
-from indextables.expr.where import parse_where
+from indextables.expr.where import parse_partition_where
 from indextables.plan.prewarm import plan_parts
 from indextables.read.request import Prewarm
 
@@ -26,7 +26,7 @@ def prewarm_of(table: OpenTable) -> Prewarm | None:
         [field.name for field in schema.fields],
         fail_on_missing=table.settings.get(keys.PREWARM_FAIL_ON_MISSING),
     )
-    where = parse_where(wanted.where, schema) if wanted.where else None
+    where = parse_partition_where(wanted.where, schema) if wanted.where else None
     return Prewarm((parts.in_splits, parts.fields), where)
 
 

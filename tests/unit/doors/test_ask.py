@@ -83,6 +83,11 @@ def test_rows_are_counted(table, rows):
     assert table.count("level = 'ERROR'", "message:timeout") == len(timeouts)
 
 
+def test_a_condition_that_is_not_understood_is_shown(table):
+    with pytest.raises(IndexTablesError, match=r"CONDITION_INVALID.*condition: nope = 1 \("):
+        table.count("nope = 1")
+
+
 def test_rows_and_partitions_are_counted_from_the_log(table, monkeypatch):
     def never(*_args, **_more):
         raise AssertionError("a split was opened")

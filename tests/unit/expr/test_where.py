@@ -8,7 +8,7 @@ import pytest
 from indextables.errors import InvalidError
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
-from indextables.expr.where import parse_where
+from indextables.expr.where import parse_partition_where, parse_where
 from indextables.model.types import Atomic, Decimal, Field, Struct
 
 SCHEMA = Struct(
@@ -99,6 +99,13 @@ def test_rows_are_chosen(text, rows):
 def test_bad_predicate_is_named(text, problem):
     with pytest.raises(InvalidError) as caught:
         parse_where(text, SCHEMA)
-    assert caught.value.code == "PARTITION_PREDICATE"
-    assert f"Invalid partition predicate: {text}" in str(caught.value)
+    assert caught.value.code == "CONDITION_INVALID"
+    assert f"Invalid condition: {text}" in str(caught.value)
     assert problem in str(caught.value)
+
+
+def test_a_bad_choice_of_partitions_is_named():
+    with pytest.raises(InvalidError) as caught:
+        parse_partition_where("year NOT = 1", SCHEMA)
+    assert caught.value.code == "PARTITION_PREDICATE"
+    assert "Invalid partition predicate: year NOT = 1 (expected IN" in str(caught.value)
