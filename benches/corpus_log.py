@@ -6,6 +6,7 @@ import json
 import resource
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 DAYS, COLUMNS = 365, 10
+# of small appends: rows each, how many are measured, and how many come before
+ROWS, COMMITS, WARMING = 5, 320, 20
 SCHEMA = {
     "type": "struct",
     "fields": [
@@ -195,6 +198,27 @@ def append_ours(path: str, count: str) -> dict:
     log.commit(Transaction(Operation.APPEND, log.snapshot().version, tuple(adds)))
     log.checkpoint()
     return {"cpu": time.process_time() - start, "written": log.store.counters.bytes_written}
+
+
+def commit_rows(path: str, threads: str) -> dict:
+    """Append a few rows at a time, by so many threads."""
+    import indextables
+
+    rows = pa.table({"id": list(range(ROWS)), "message": ["timeout of a request"] * ROWS})
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            indextables.write(rows, path)
+
+    work(WARMING)
+    start, cpu, each = time.perf_counter(), time.process_time(), COMMITS // int(threads)
+    with ThreadPoolExecutor(int(threads)) as pool:
+        list(pool.map(work, [each] * int(threads)))
+    seconds, spent = time.perf_counter() - start, time.process_time() - cpu
+    table = indextables.open(path)
+    assert table.num_files == WARMING + COMMITS
+    assert table.num_rows == table.num_files * ROWS
+    return {"rate": COMMITS / seconds, "cpu_ms": spent / COMMITS * 1000}
 
 
 if __name__ == "__main__":

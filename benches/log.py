@@ -16,6 +16,7 @@ from benches.report import Result
 SPLITS, MANY = 70_000, 1_000_000
 DAYS = 365
 COLUMNS = [f"c{n}" for n in range(10)]
+_COMMITS_A_SECOND = 100
 
 
 def run() -> Iterator[Result]:
@@ -41,6 +42,18 @@ def run() -> Iterator[Result]:
         assert many["files"] == MANY
         yield Result(f"open and list {MANY:,} splits", many["cpu"], "s CPU", 3)
         yield Result("memory of that process at its peak", many["peak_mb"] / 1024, "GB", 1.5)
+    yield from run_commits()
+
+
+def run_commits() -> Iterator[Result]:
+    """Appends of a few rows each: the engine's splits, and the versions of the log."""
+    for threads in (1, 16):
+        with tempfile.TemporaryDirectory() as folder:
+            found = measure("commit_rows", f"{folder}/small", threads)
+        who = "one thread" if threads == 1 else f"{threads} threads"
+        what = f"appends of 5 rows by {who}"
+        yield Result(what, found["rate"], "a second", _COMMITS_A_SECOND, at_most=False)
+        yield Result("CPU time of one", found["cpu_ms"], "ms")
 
 
 def best(probe: str, path: str) -> dict[str, float]:

@@ -31,7 +31,8 @@ from indextables.errors import (
     TableExistsError,
     TableNotFoundError,
 )
-from indextables.log import AddFile, DeletionVector, Log, Operation, Txn, names
+from indextables.log import AddFile, Committed, DeletionVector, Log, Operation, Txn, names
+from indextables.log.conflicts import conflict
 from indextables.log.entries import to_adds
 from indextables.log.retention import Policy
 
@@ -60,6 +61,7 @@ class Writer:
             [
                 self.append,
                 self.append,
+                self.append_together,
                 self.delete,
                 self.merge,
                 self.overwrite,
@@ -112,6 +114,31 @@ class Writer:
         rows = self.rows()
         self.commit(change.append(here, [self.file(rows)]), adds=rows)
 
+    def append_together(self, here) -> None:
+        """What several threads of one process commit at once; one of them may conflict."""
+        made = []
+        for _ in range(self.world.rng.randrange(2, 4)):
+            rows = self.rows()
+            given = change.append(here, [self.file(rows)], shares=True)
+            made.append(dataclasses.replace(given, parameters={"adds": rows}))
+        if self.world.rng.random() < 0.3:
+            made[0] = dataclasses.replace(made[0], rebuild=refused)
+        try:
+            outcomes = self.log.commit_together(made)
+        except Crash:
+            self.record.extend((each.id, "unknown") for each in made)
+            raise
+        for each, outcome in zip(made, outcomes, strict=True):
+            if isinstance(outcome, CommitUnknownError):
+                self.record.append((each.id, "unknown"))
+            elif isinstance(outcome, Committed):
+                self.record.append((each.id, "yes"))
+            else:
+                # retention may have removed the version that was read
+                known = ConflictError | StorageError
+                assert isinstance(outcome, known | InvalidError if self.cleans else known)
+                self.record.append((each.id, "no"))
+
     def stream(self, here) -> None:
         rows = [f"batch{self.world.rng.randrange(3)}"]
         batch = int(rows[0][-1])
@@ -163,6 +190,10 @@ class Writer:
         here.files()
 
 
+def refused(now):
+    raise conflict(Operation.APPEND, None, now.version, "this append conflicts")
+
+
 def deleted(file: AddFile) -> set[str]:
     vector = file.deletion_vector
     if vector is None or vector.file == EMPTY:
@@ -183,10 +214,11 @@ class Oracle:
 
     def infos(self) -> list[dict]:
         return [
-            action["commitInfo"]
+            info
             for version in sorted(self.commits)
             for action in self.commits[version]
             if "commitInfo" in action
+            for info in changes_of(action["commitInfo"])
         ]
 
     def check_whole(self) -> None:
@@ -205,13 +237,19 @@ class Oracle:
                     assert action["add"]["path"] not in live, "added what was there"
                     live[action["add"]["path"]] = action["add"]
                 elif "commitInfo" in action:
-                    meant = intended(meant, action["commitInfo"]["operationParameters"], rows_at)
+                    for info in changes_of(action["commitInfo"]):
+                        meant = intended(meant, info["operationParameters"], rows_at)
             rows = [r for add in live.values() for r in live_rows(add)]
             assert sorted(rows) == sorted(meant), f"version {version}"
             rows_at.append(set(meant))
             self.files.append(
                 {p: (a.get("deletionVector") or {}).get("file") for p, a in live.items()}
             )
+
+
+def changes_of(info: dict) -> list[dict]:
+    """The appends of a version that several share, else its only change."""
+    return info.get("appends", [info])
 
 
 def intended(rows: set[str], parameters: dict, before: list[set[str]]) -> set[str]:

@@ -10,13 +10,13 @@ from indextables.engine.query import at_time, parse_query, plain_query
 from indextables.errors import error
 from indextables.expr.predicate import ALL_FIELDS, Predicate, Search
 from indextables.expr.where import parse_where
-from indextables.log import open_log
 from indextables.log.history import parse_timestamp
+from indextables.log.open_logs import log_at
 from indextables.read.companion import open_for_reading
 from indextables.read.request import ScanRequest
 from indextables.read.scan import Scan, plan_scan
 from indextables.read.table import OpenTable
-from indextables.storage import find_location, open_store
+from indextables.storage import find_location
 
 
 def open_table(
@@ -27,7 +27,7 @@ def open_table(
 ) -> OpenTable:
     """The table at a path, at its newest version or an older one."""
     given = resolve(options)
-    log = open_log(open_store(find_location(path, given), given), given)
+    log = log_at(find_location(path, given), given)
     at = None if timestamp is None else parse_timestamp(timestamp)
     snapshot = log.snapshot(version, at)
     settings = resolve(options, table=snapshot.metadata.configuration)
@@ -58,12 +58,16 @@ def _escaped(name: str) -> str:
     return "".join(c if c.isalnum() or c in "_." else f"\\{c}" for c in name)
 
 
+def query_now(query: str) -> str:
+    """A query whose times relative to now are the times of this call."""
+    return at_time(query, time.time_ns() // 1000)
+
+
 def predicates_of(
     table: OpenTable, where: str | None, query: str | None = None
 ) -> tuple[Predicate, ...]:
     """A search of all columns and a condition in SQL, either of which may be left out."""
-    now = time.time_ns() // 1000
-    searches = () if query is None else (Search("any", ALL_FIELDS, at_time(query, now)),)
+    searches = () if query is None else (Search("any", ALL_FIELDS, query_now(query)),)
     return (*searches, *((parse_where(where, table.snapshot.schema),) if where else ()))
 
 

@@ -14,11 +14,11 @@ from indextables.config.option import PREFIX
 from indextables.config.settings import resolve
 from indextables.errors import error
 from indextables.expr.where import parse_where
-from indextables.log import open_log
+from indextables.log.open_logs import log_at
 from indextables.read.table import OpenTable
 from indextables.save.table import run_write_table
 from indextables.sql.local import LocalContext
-from indextables.storage import find_location, open_store
+from indextables.storage import find_location
 
 MODES = ("append", "overwrite", "errorifexists", "ignore")
 
@@ -40,7 +40,7 @@ def write(
     if mode not in MODES:
         raise error("SAVE_MODE", mode=mode, allowed=", ".join(MODES))
     settings = resolve(options or {})
-    log = open_log(open_store(find_location(path, settings), settings), settings)
+    log = log_at(find_location(path, settings), settings)
     given = options or {}
     rows = data if isinstance(data, pa.Table) else pa.table(data)
     done = run_write_table(log, rows, mode, partition_by, given, parse=parse_where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings
@@ -20,6 +20,7 @@ from indextables.log.manifests import manifest_cache
 from indextables.log.newest import Newest
 from indextables.log.reading import Reader
 from indextables.log.retention import Policy
+from indextables.log.sharing import CommitQueue, Outcome, commit_together
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Committed, Operation, Transaction
 from indextables.model.types import Struct, render_schema
@@ -39,6 +40,7 @@ class Log:
         self.reader = Reader(store, settings, manifest_cache() if cached else None)
         self._committer = Committer(self.reader, settings, self.clock, self.snapshot)
         self._newest = Newest(self.reader, settings, self.clock)
+        self._queue = CommitQueue(store.url, self.commit_together)
 
     def exists(self) -> bool:
         """Whether there is a table."""
@@ -81,8 +83,16 @@ class Log:
         """Commit a change atomically.
 
         ConflictError: another commit conflicts; read the table again and retry. CommitUnknownError:
-        the store did not answer, so the change may or may not be committed.
+        the store did not answer, so the change may or may not be committed. Appends that may share
+        a version are committed together with those that other threads commit meanwhile.
         """
+        return self._queue.commit(transaction) if transaction.shares else self._commit(transaction)
+
+    def commit_together(self, appends: Sequence[Transaction]) -> list[Outcome]:
+        """Commit appends in one version if that succeeds, else each on its own."""
+        return commit_together(self._commit, appends)
+
+    def _commit(self, transaction: Transaction) -> Committed:
         newest = self.snapshot()
         done = self._held_by(self._committer.commit(transaction, newest))
         if not done.skipped:

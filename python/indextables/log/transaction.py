@@ -62,6 +62,8 @@ class Transaction:
     on_companion: bool = False
     # an earlier attempt with the same id may have written a version after this one
     tried_after: int | None = None
+    # an append that may share its version with those of other threads
+    shares: bool = False
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,11 @@ def _commit(log: Log, save: Save, table: Snapshot | None) -> Committed:
         forgotten = _forgotten(newest.hash_indexes) if save.overwrite == "table" else ()
         return (*_new_metadata(newest, save, table), *_gone(log, newest, save), *adds, *forgotten)
 
-    return log.commit(Transaction(_operation(save), table.version, rebuild=rebuild, **common))
+    # a commit that may be retried, or that skips batches, is looked for by its own id
+    alone = save.attempt is not None or save.txn is not None or save.overwrite != "none"
+    return log.commit(
+        Transaction(_operation(save), table.version, rebuild=rebuild, shares=not alone, **common)
+    )
 
 
 def _create(log: Log, save: Save, features: frozenset[str]) -> Snapshot:

@@ -30,8 +30,12 @@ def spec_of_write(
     settings: Settings,
     *,
     overwrite: str = "none",
+    fits: bool = False,
 ) -> WriteSpec:
-    """The spec of a write after which the table has this schema and partitioning."""
+    """The spec of a write after which the table has this schema and partitioning.
+
+    `fits` says that one split holds all its rows: then the splits of the table are not looked at.
+    """
     _warn_without_effect(schema, settings)
     defined = table is not None and overwrite != "table"
     configuration = table.metadata.configuration if table is not None and defined else {}
@@ -52,7 +56,7 @@ def spec_of_write(
         key=plan_key(schema, partition_columns, settings),
         indexes=() if table is None or replaces_all else table.hash_indexes,
         split_rows=None
-        if table is None
+        if table is None or fits
         else rows_per_split(table.num_records, table.size_bytes, settings),
     )
 

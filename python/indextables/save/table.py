@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from indextables.config import write as keys
 from indextables.config.settings import resolve
 from indextables.errors import TableNotFoundError, error
 from indextables.model.arrow import schema_from_arrow, storable
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from indextables.log import Committed, Log, Snapshot
     from indextables.model.types import Struct
 
+# a split is smaller than so many times its rows in memory, with every index there is
+_MOST_GROWTH = 16
 _OVERWRITES = {"append": "none", "overwrite": "all", "dynamic": "dynamic", "replace": "where"}
 
 
@@ -57,8 +60,9 @@ def run_write_table(
         predicates = [parse(plan.where, table.schema)]
         condition = Condition.of(OpenTable(log, table, settings), predicates)
     columns, overwrite = plan.partition_columns, _OVERWRITES[plan.action]
-    spec = spec_of_write(log, table, plan.schema, columns, settings, overwrite=overwrite)
     rows = _complete(data, plan)
+    fits = rows.nbytes * _MOST_GROWTH < settings.get(keys.MAX_SPLIT_BYTES)
+    spec = spec_of_write(log, table, plan.schema, columns, settings, overwrite=overwrite, fits=fits)
     splits = write_batches(spec, sorted_by_partition(spec, rows.to_batches()))
     keyed = spec if spec.key is not None else None
     save = Save(

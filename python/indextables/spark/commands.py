@@ -19,6 +19,7 @@ from indextables.commands.registry import output_of
 from indextables.commands.tasks import run_task
 from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError, error
+from indextables.log.open_logs import invalidate_logs, log_at
 from indextables.runtime.cache import Cache
 from indextables.runtime.context import Executor
 from indextables.runtime.handles import Orders, follow, orders
@@ -32,7 +33,6 @@ from indextables.runtime.steps import (
     Steps,
     Tasks,
 )
-from indextables.spark import warm
 from indextables.spark.read_task import named
 from indextables.spark.request import executors_of
 from indextables.spark.shipping import pickled, to_stream
@@ -185,7 +185,7 @@ class SparkDoor:
 
     def log(self, path: str) -> Log:
         """The log of the table at a path, shared with the scans."""
-        return warm.log_at(self.request.qualify(path), self.settings({}))
+        return log_at(self.request.qualify(path), self.settings({}))
 
     def executors(self) -> list[Executor]:
         """The executors, as the hooks list them."""
@@ -197,7 +197,7 @@ class SparkDoor:
 
     def invalidate(self, path: str | None) -> tuple[int, int]:
         """Evict cached logs."""
-        return warm.invalidate(None if path is None else self.request.qualify(path))
+        return invalidate_logs(None if path is None else self.request.qualify(path))
 
 
 @dataclass(frozen=True)

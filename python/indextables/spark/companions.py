@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from indextables.config import companion as keys
 from indextables.errors import error
+from indextables.log.open_logs import log_at
 from indextables.read.source_relation import (
     SourceRelation,
     companion_locations,
     index_location,
     judge,
 )
-from indextables.spark.warm import log_at
 
 if TYPE_CHECKING:
     from indextables.spark.request import Request

@@ -4,51 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from indextables.config import cache as cache_keys
-from indextables.config import log as log_keys
 from indextables.config import read as read_keys
-from indextables.config import storage as storage_keys
 from indextables.errors import TableNotFoundError
-from indextables.log import Log, Snapshot, open_log
+from indextables.log import Log, Snapshot
 from indextables.log.history import parse_timestamp
+from indextables.log.open_logs import log_at
 from indextables.read.companion import open_for_reading
 from indextables.read.table import OpenTable
-from indextables.runtime.cache import Cache
-from indextables.storage import open_store
-from indextables.storage.address import parse_address
 
 if TYPE_CHECKING:
-    from indextables.config.settings import Settings
     from indextables.spark.request import Request
-
-_logs: Cache[tuple[object, ...], Log] = Cache(64)
 
 
 def log_of(request: Request) -> Log:
     """The log of the table of a call, opened once."""
     return log_at(request.path, request.settings)
-
-
-def log_at(path: str, settings: Settings) -> Log:
-    """The log of the table at a path, opened once for the same access and log settings."""
-    # values, not their strings: all secrets print the same
-    shaping = [
-        (option.key, settings.get(option))
-        for option in (*storage_keys.OPTIONS, *cache_keys.OPTIONS, *log_keys.OPTIONS)
-        if settings.is_set(option)
-    ]
-    key = (path, *shaping, *sorted(settings.hadoop.items()), *sorted(settings.hdfs.items()))
-    return _logs.get_or(key, lambda: open_log(open_store(path, settings), settings))
-
-
-def invalidate(path: str | None) -> tuple[int, int]:
-    """Evict cached logs, of one table or all; return hits and misses before."""
-    url = None if path is None else parse_address(path).url
-    for log in _logs.values():
-        if url in (None, log.store.url):
-            log.invalidate()
-    counts = _logs.counts()
-    return counts.hits, counts.misses
 
 
 def open_table(request: Request) -> OpenTable:
