@@ -320,6 +320,10 @@ assert indextables.update("/tmp/python-api", {"message": "resolved"}, where="id 
 assert indextables.delete("/tmp/python-api", query="message:timeout") == 1
 ```
 
+`indextables.open` shows the table at one version and plans a statement once, so keep the object for
+statements that are asked again. Appends may come from many threads at once: those that wait for
+each other share a version.
+
 Reads are planned as in Spark: partition values and statistics prune splits, the transaction log and
 the index answer counts and aggregates if they can do so exactly, and a query that they cannot
 answer exactly is an error.

@@ -7,7 +7,7 @@ For notebooks, small services and tools. Results are Arrow tables, which `.to_pa
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,20 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indextables.api.ask import open_table, plan_exactly, predicates_of, search_text
+from indextables.api.ask import (
+    open_table,
+    plan_exactly,
+    predicates_of,
+    query_now,
+    search_text,
+)
 from indextables.api.correct import correct_query
 from indextables.api.notebook import Explanation, History, explain, show_searches
 from indextables.api.significant import Sample, significant_words
 from indextables.engine.query import Token, analyze
 from indextables.errors import error
-from indextables.expr.aggregation import Aggregation, Function, SortKey
-from indextables.expr.predicate import Column, Expr
+from indextables.expr.aggregation import Aggregation, SortKey
+from indextables.expr.predicate import Column
 from indextables.plan.columns import ColumnInfo
 from indextables.plan.matching import analyzer_of
 from indextables.plan.partials import live_rows
@@ -33,15 +39,19 @@ from indextables.read.changes import changes_between, plan_changes, read_changes
 from indextables.read.explain_score import EXPLAINED, explain_scores
 from indextables.read.request import ScanRequest
 from indextables.read.rows import put_in_order
-from indextables.read.scan import count_scan, run_scan
+from indextables.read.scan import Scan, count_scan, run_scan
 from indextables.read.spec import PSEUDO, SCORE, SNIPPET, row_id
 from indextables.read.suggest import suggest_words, text_columns
 from indextables.read.table import OpenTable
+from indextables.runtime.cache import Cache
 from indextables.show.notebook import facts_line, table_card
 from indextables.sql.select import parse_function, parse_key, parse_sort_key
 
 if TYPE_CHECKING:
     from indextables.api.page import Page
+
+# splits that all cached plans of a table name together
+_PLANNED_SPLITS = 4096
 
 
 class Table:
@@ -50,6 +60,10 @@ class Table:
     def __init__(self, opened: OpenTable, options: Mapping[str, str] | None = None) -> None:
         self._table, self._options = opened, dict(options or {})
         self._log, self._snapshot = opened.log, opened.snapshot
+        # by the texts of the statement: at one version, equal statements have equal plans
+        self._plans: Cache[Hashable, Scan] = Cache(
+            _PLANNED_SPLITS, lambda scan: 1 + scan.plan.files.num_rows
+        )
 
     def __repr__(self) -> str:
         return f"Table({self.path!r}, version={self.version})"
@@ -78,7 +92,7 @@ class Table:
         """The version that was opened."""
         return self._snapshot.version
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The columns."""
         return self._snapshot.schema.to_arrow_schema()
@@ -145,11 +159,15 @@ class Table:
         as `["_score DESC", "id"]`.
         """
         more = [name for name, asked in ((SCORE, score), (SNIPPET, snippet)) if asked]
-        names = [*(columns or self.schema.names), *more]
-        text = search_text(query, mode, fields)
-        request = self._best(text, names, where, limit, order_by)
+        names = (*(columns or self._names), *more)
+        text = query_now(search_text(query, mode, fields))
         shown = snippet if isinstance(snippet, Snippet) else None
-        return run_scan(plan_exactly(self._table, replace(request, snippet=shown)))
+
+        def request() -> ScanRequest:
+            return replace(self._best(text, names, where, limit, order_by), snippet=shown)
+
+        key = ("search", names, text, where, limit, tuple(order_by), repr(shown))
+        return run_scan(self._planned(key, request))
 
     def explain_score(
         self, query: str, where: str | None = None, limit: int = 10
@@ -239,15 +257,20 @@ class Table:
         `order_by` lists columns with a direction, such as `ts DESC` or `_score DESC`; with a
         `limit` the index finds the first rows. `offset` skips rows of the result.
         """
-        request = ScanRequest(
-            output=self._wanted(columns or self.schema.names),
-            predicates=predicates_of(self._table, where, query),
-            order=self._order(order_by),
-            limit=None if limit is None else limit + offset,
-            offset=offset,
-            here=True,
-        )
-        return run_scan(plan_exactly(self._table, request))
+        names, text = tuple(columns or self._names), query and query_now(query)
+
+        def request() -> ScanRequest:
+            return ScanRequest(
+                output=self._wanted(names),
+                predicates=predicates_of(self._table, where, text),
+                order=self._order(order_by),
+                limit=None if limit is None else limit + offset,
+                offset=offset,
+                here=True,
+            )
+
+        key = ("scan", names, where, limit, text, tuple(order_by), offset)
+        return run_scan(self._planned(key, request))
 
     def explain(
         self,
@@ -276,8 +299,12 @@ class Table:
         The transaction log answers counts of all rows and predicates on partition columns; no
         split is read for them.
         """
-        request = ScanRequest(predicates=predicates_of(self._table, where, query), here=True)
-        return count_scan(plan_exactly(self._table, request))
+        text = query and query_now(query)
+
+        def request() -> ScanRequest:
+            return ScanRequest(predicates=predicates_of(self._table, where, text), here=True)
+
+        return count_scan(self._planned(("count", where, text), request))
 
     def aggregate(
         self,
@@ -299,14 +326,10 @@ class Table:
         mapping. Sums and averages are exact as in Spark: a sum of integers that overflows is an
         error. `order_by` and `limit` apply to the groups.
         """
-        schema = self._snapshot.schema
         keys, wanted = _named(by), _named(functions)
-        found = self._aggregate(
-            tuple(parse_key(text, schema) for text in keys.values()),
-            tuple(parse_function(text, schema) for text in wanted.values()),
-            where,
-            query,
-        ).rename_columns([*keys, *wanted])
+        texts = tuple(keys.values()), tuple(wanted.values())
+        text = query and query_now(query)
+        found = self._aggregate(*texts, where, text).rename_columns([*keys, *wanted])
         if order_by:
             found = _in_order(found, order_by)
         return found if limit is None else found.slice(0, limit)
@@ -327,24 +350,36 @@ class Table:
 
     def _aggregate(
         self,
-        keys: tuple[Expr, ...],
-        functions: tuple[Function, ...],
+        keys: tuple[str, ...],
+        functions: tuple[str, ...],
         where: str | None,
         query: str | None,
     ) -> pa.Table:
-        request = ScanRequest(
-            predicates=predicates_of(self._table, where, query),
-            aggregation=Aggregation(keys, functions),
-            here=True,
-        )
-        planned = plan_exactly(self._table, request)
+        def request() -> ScanRequest:
+            schema = self._snapshot.schema
+            aggregation = Aggregation(
+                tuple(parse_key(text, schema) for text in keys),
+                tuple(parse_function(text, schema) for text in functions),
+            )
+            predicates = predicates_of(self._table, where, query)
+            return ScanRequest(predicates=predicates, aggregation=aggregation, here=True)
+
+        planned = self._planned(("aggregate", keys, functions, where, query), request)
         if planned.complete is None:
             raise error("AGGREGATE_UNSUPPORTED")
         return run_scan(planned)
 
+    def _planned(self, statement: Hashable, request: Callable[[], ScanRequest]) -> Scan:
+        return self._plans.get_or(statement, lambda: plan_exactly(self._table, request()))
+
     def _order(self, order_by: Sequence[str]) -> tuple[SortKey, ...]:
         names = [*self._snapshot.schema.names, *PSEUDO]
         return tuple(parse_sort_key(text, names) for text in order_by)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(self.schema.names)
 
     @cached_property
     def _fields(self) -> dict[str, pa.Field]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from indextables.errors import error
@@ -108,10 +109,11 @@ class _Parser(Cursor):
             test = self.distinct(left) if self.takes("DISTINCT") else self.null(left)
             return Not(test) if negated else test
         negated = self.takes("NOT")
-        for word, read in self.words().items():
-            if self.takes(word):
-                test = read(self.column(left))
-                return Not(test) if negated else test
+        read = self.words.get(self.peek.spelled)
+        if read is not None:
+            self.take()
+            test = read(self.column(left))
+            return Not(test) if negated else test
         self.need("IN, BETWEEN, LIKE, ILIKE or RLIKE", found=not negated)
         return self.comparison(left)
 
@@ -124,6 +126,7 @@ class _Parser(Cursor):
         column = self.column(left)
         return Not(Compare("<=>", column, self.literal(self.operand(), column)))
 
+    @cached_property
     def words(self) -> dict[str, Callable[[Column], Predicate]]:
         return {
             "IN": self.one_of,
@@ -218,12 +221,12 @@ class _Parser(Cursor):
 
     def name(self) -> Column:
         given = self.take().value
-        exact = self.schema.get(given)
+        if self.schema.get(given) is not None:
+            return Column((given,))
         alike = [each for each in self.schema.fields if each.name.lower() == given.lower()]
-        found = exact or (alike[0] if len(alike) == 1 else None)
-        if found is None:
+        if len(alike) != 1:
             raise self.error(f"there is no column `{given}`")
-        return Column((found.name,))
+        return Column((alike[0].name,))
 
     def column(self, operand: _Operand) -> Column:
         if not isinstance(operand, Column):

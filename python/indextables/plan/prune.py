@@ -129,7 +129,7 @@ def _number(value: pa.Scalar) -> Any:
 
 
 def _keep(files: pa.Table, mask: pa.Array) -> pa.Table:
-    return files if pc.all(mask, min_count=0).as_py() else files.filter(mask)
+    return files if mask.true_count == len(mask) else files.filter(mask)
 
 
 def keep_manifest(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,12 +11,13 @@ import pyarrow.compute as pc
 
 from indextables.expr.calendar import DAY_MICROS
 from indextables.expr.evaluate import to_scalar
-from indextables.expr.predicate import OneOf, Path, Range, TextMatch
+from indextables.expr.predicate import Bound, OneOf, Path, Range, TextMatch
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of, order_key
 from indextables.model.arrays import FALSE, TRUE, small_array, small_scalar
 from indextables.model.kinds import KINDS, Family
 from indextables.model.strings import valid_start
 from indextables.model.types import Decimal
+from indextables.plan.few_splits import FEW, Pair, may_overlap
 from indextables.plan.partitions import map_column, typed_partition
 
 if TYPE_CHECKING:
@@ -47,6 +48,19 @@ class Extremes:
     low: pa.Array
     high: pa.Array
     cut: bool
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the values are whole numbers: integers, days or microseconds."""
+        family = KINDS[kind_of(self.type)].family
+        return family in (Family.INTEGER, Family.TIME) and pa.types.is_int64(self.low.type)
+
+    @cached_property
+    def few(self) -> list[Pair] | None:
+        """The values as Python numbers, if they are whole and of few splits."""
+        if len(self.low) > FEW or not self.is_whole:
+            return None
+        return list(zip(self.low.to_pylist(), self.high.to_pylist(), strict=True))
 
 
 def read_extremes(
@@ -170,6 +184,8 @@ def _days(text: pa.Array) -> pa.Array:
 
 def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
     """Per split: whether the predicate may hold for some value."""
+    if known.few is not None and isinstance(leaf, Range | OneOf):
+        return may_overlap(known.few, _ranges(leaf))
     if isinstance(leaf, OneOf):
         inside = [
             pc.and_(_up_to(known, last, inclusive=True), _from(known, first, inclusive=True))
@@ -184,6 +200,14 @@ def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
     if leaf.lower is not None:
         ends.append(_from(known, leaf.lower.value, inclusive=leaf.lower.inclusive))
     return reduce(pc.and_, ends) if ends else _every(known, value=True)
+
+
+def _ranges(leaf: Range | OneOf) -> list[tuple[Bound | None, Bound | None]]:
+    """The ranges in which a value must lie."""
+    if isinstance(leaf, Range):
+        return [(leaf.lower, leaf.upper)]
+    found = _clusters(leaf.values)
+    return [(Bound(first, inclusive=True), Bound(last, inclusive=True)) for first, last in found]
 
 
 def _every(known: Extremes, *, value: bool) -> pa.Array:
@@ -289,10 +313,8 @@ def _literal_start(leaf: TextMatch) -> str:
 
 
 def _scalar(value: Any, known: Extremes) -> pa.Scalar:
-    name = kind_of(known.type)
-    if KINDS[name].family in (Family.INTEGER, Family.TIME):
-        if pa.types.is_int64(known.low.type):
-            return small_scalar(value, pa.int64())
-    elif name in FLOATING:
+    if known.is_whole:
+        return small_scalar(value, pa.int64())
+    if kind_of(known.type) in FLOATING:
         return small_scalar(value, pa.float64())
     return to_scalar(value, known.type)

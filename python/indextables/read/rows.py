@@ -192,9 +192,8 @@ def search_split(
 def _delivered(
     spec: ReadSpec, found: Iterable[pa.RecordBatch], whole: Mapping[str, pa.Scalar]
 ) -> Iterator[pa.RecordBatch]:
-    same = spec.engine_schema.names == spec.output.names
     for batch in found:
-        yield batch if same else _complete(spec.output, batch, whole)
+        yield batch if spec.is_whole else _complete(spec.output, batch, whole)
 
 
 def _complete(

@@ -37,6 +37,8 @@ FILE = "_metadata"
 ROW_INDEX = "row_index"
 # of a companion's splits: the rows that its source does not have, and files without a split
 HIDDEN, PENDING = "hidden", "pending"
+# what is not read from a split as a column of it, unless the table has a column of that name
+_PSEUDO_NAMES = frozenset({*PSEUDO, FILE})
 # where a row is
 ROW_ID = pa.schema([pa.field(name, PSEUDO[name]) for name in (SPLIT, DOC)])
 _DOC_FIELD = ROW_ID.field(DOC)
@@ -120,9 +122,17 @@ class ReadSpec:
         return _split_schema(self.table_schema, self.partition_columns)
 
     @cached_property
+    def is_whole(self) -> bool:
+        """Whether the engine returns all that is wanted: nothing is added afterwards."""
+        return bool(self.engine_schema.names == self.output.names)
+
+    @cached_property
     def engine_schema(self) -> pa.Schema:
         """What the engine returns; values that are constant within a split are added afterwards."""
+        names = self.output.names
         outside = {*self.partition_columns, *self.given}
+        if names and outside.isdisjoint(names) and _PSEUDO_NAMES.isdisjoint(names):
+            return self.output
         if self.gives(SPLIT):
             outside.add(SPLIT)
         if self.file_members:
@@ -156,7 +166,7 @@ class ReadSpec:
         """Whether splits come over a network; the address of a local table is a plain path."""
         return "://" in self.place[0] or (self.source is not None and self.source.is_remote)
 
-    @property
+    @cached_property
     def engine_options(self) -> dict[str, Any]:
         """The engine's options for a search."""
         given: dict[str, Any] = {"limit": self.limit, "order": self.order, "snippet": self.snippet}
