@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indextables.expr.predicate import Bound, OneOf, Range
@@ -30,6 +30,7 @@ def extremes(kind, bounds):
     return Extremes(kind, low, high, cut=False)
 
 
+@settings(deadline=None)
 @given(leaves(), st.lists(pairs, min_size=1, max_size=FEW))
 def test_few_splits_are_pruned_like_many(leaf, bounds):
     few = extremes(leaf.type, bounds)
