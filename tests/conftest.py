@@ -16,6 +16,25 @@ settings.register_profile("quiet", CALM, derandomize=True)
 settings.register_profile("explore", CALM)
 settings.load_profile(os.environ.get("INDEXTABLES_CASES", "quiet"))
 
+# for every JVM that a test starts, also by way of others: none lives long enough to earn back what
+# the second compiler costs, and all of them share few cores
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# folders whose tests share a server that takes longer to start than they take
+_ONE_WORKER = ("tests/cluster/", "tests/connect/")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With `--dist loadfile`, some folders go to one worker as if they were one file."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrFolder(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            folder = next((name for name in _ONE_WORKER if nodeid.startswith(name)), None)
+            return folder or super()._split_scope(nodeid)
+
+    return ByFileOrFolder(config, log) if config.getvalue("dist") == "loadfile" else None
+
 
 @pytest.fixture(scope="session")
 def fixtures() -> Path:

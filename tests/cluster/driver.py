@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from tests.cluster.standalone import SMALL_JVM
 from tests.processes import below
 
 P = ParamSpec("P")
@@ -35,9 +34,6 @@ SMALL = {
     "spark.cores.max": "3",
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
-    # none of them lives long enough for more
-    "spark.driver.extraJavaOptions": SMALL_JVM,
-    "spark.executor.extraJavaOptions": SMALL_JVM,
     "spark.sql.shuffle.partitions": "3",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.catalogImplementation": "in-memory",

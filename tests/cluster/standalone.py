@@ -16,7 +16,6 @@ from tests.connect.server import HOME, environment
 from tests.processes import Process, below
 
 _PATIENCE_S = 180
-SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
 
 
@@ -79,7 +78,7 @@ def _start(
     env = {
         **environment(),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": f"{SMALL_JVM} {java_options}",
+        "SPARK_DAEMON_JAVA_OPTS": java_options,
         "SPARK_LOCAL_DIRS": str(scratch),
         # what lies there is seen by one worker only, as on a host of its own
         "TMPDIR": str(scratch),

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.cluster import work
 from tests.cluster.driver import driver
-from tests.cluster.standalone import SMALL_JVM
 from tests.processes import below
 
 pytestmark = pytest.mark.spark
@@ -28,7 +27,7 @@ def temporary(tmp_path) -> Path:
 @pytest.fixture
 def session(tmp_path, temporary):
     """Starts sessions; each ends with its block."""
-    options = {"spark.driver.extraJavaOptions": f"{SMALL_JVM} -Djava.io.tmpdir={temporary}"}
+    options = {"spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary}"}
     return lambda: driver("local[2]", tmp_path, options)
 
 
