@@ -74,12 +74,19 @@ browser: ## Install the browser of the page's tests (Debian's chromium)
 kerberos: ## Install the Kerberos of the tests of HDFS (Debian's krb5-kdc)
 	@export PATH="$$PATH:/usr/sbin"; $(call debian,krb5kdc,krb5-kdc krb5-admin-server krb5-user,tests of Kerberos)
 
+engine: $(NATIVE)
+
+jar: $(JAR)
+
+rust-tests: setup # compiled, not run
+	cargo test --quiet --no-run --manifest-path rust/Cargo.toml
+
 demo: $(VENV)/.ready $(NATIVE) $(JAR) ## Index, search, aggregate and change a sample of log events
 	$(BIN)/python -m indextables.cli demo
 
 test: setup ## Run the tests
 	cargo test --quiet --manifest-path rust/Cargo.toml
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-spark: setup ## Run the short test of everything on another Spark: make test-spark ON=4.1.4
 	$(MAKE) --no-print-directory .venv-$(ON)/.ready VENV=.venv-$(ON) SPARK=$(ON)
@@ -211,4 +218,4 @@ $(LAKES): | $(VENV)/.ready
 	rm -rf $@.ivy
 	mv $@.new $@
 
-.PHONY: help setup servers browser kerberos demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers bench-tpch docs screenshots wheel sdist release-check clean
+.PHONY: help setup engine jar rust-tests servers browser kerberos demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers bench-tpch docs screenshots wheel sdist release-check clean
