@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from indextables.config.settings import resolve
 from indextables.engine.query import at_time, parse_query, plain_query
 from indextables.errors import error
-from indextables.expr.predicate import ALL_FIELDS, Predicate, Search
+from indextables.expr.predicate import ALL_FIELDS, Predicate, Search, map_searches
 from indextables.expr.where import parse_where
 from indextables.log.history import parse_timestamp
 from indextables.log.open_logs import log_at
@@ -68,7 +69,10 @@ def predicates_of(
 ) -> tuple[Predicate, ...]:
     """A search of all columns and a condition in SQL, either of which may be left out."""
     searches = () if query is None else (Search("any", ALL_FIELDS, query_now(query)),)
-    return (*searches, *((parse_where(where, table.snapshot.schema),) if where else ()))
+    if not where:
+        return searches
+    condition = parse_where(where, table.snapshot.schema)
+    return (*searches, map_searches(condition, lambda s: replace(s, query=query_now(s.query))))
 
 
 def plan_exactly(table: OpenTable, request: ScanRequest) -> Scan:

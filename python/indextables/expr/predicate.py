@@ -233,7 +233,7 @@ _TEXT_TESTS = {
     "LIKE": "like",
     "RLIKE": "regex",
 }
-_SEARCH_MODES = {"indexquery": "any", "textsearch": "text", "fieldmatch": "exact"}
+SEARCH_MODES = {"indexquery": "any", "textsearch": "text", "fieldmatch": "exact"}
 _ALL_NAMES = {("_indexall",), ("*",)}
 
 
@@ -303,7 +303,7 @@ def _search(name: str, args: list[dict[str, Any]]) -> Predicate:
 
 
 def _build_search(name: str, args: tuple[Expr, ...]) -> Predicate:
-    mode = _SEARCH_MODES[name.removesuffix("all")]
+    mode = SEARCH_MODES[name.removesuffix("all")]
     query = args[-1]
     target = args[0] if len(args) > 1 else Column(ALL_FIELDS)
     if isinstance(target, Literal) and isinstance(target.value, str):
@@ -344,7 +344,7 @@ def _nodes(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _nodes(arg)
 
 
-_SEARCHES = {name + tail for name in _SEARCH_MODES for tail in ("", "all")}
+_SEARCHES = {name + tail for name in SEARCH_MODES for tail in ("", "all")}
 _BUILDERS: dict[str, Callable[[list[dict[str, Any]]], Predicate]] = {
     "AND": lambda args: And(tuple(parse_predicate(a) for a in args)),
     "OR": lambda args: Or(tuple(parse_predicate(a) for a in args)),

@@ -1,6 +1,7 @@
 """Conditions and WHERE clauses as texts, where no Spark is at hand to parse them.
 
-Comparisons, IN, BETWEEN, LIKE, ILIKE, RLIKE, IS NULL, AND, OR, NOT over columns and literals.
+Comparisons, IN, BETWEEN, LIKE, ILIKE, RLIKE, IS NULL, AND, OR, NOT over columns and literals;
+searches, except where partitions are chosen.
 Literals take the type of the column they are compared with, as Spark would make them.
 """
 
@@ -9,13 +10,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from indextables.errors import error
 from indextables.expr.cursor import Cursor
 from indextables.expr.literals import parse_literal
 from indextables.expr.predicate import (
+    ALL_FIELDS,
+    SEARCH_MODES,
     And,
     Call,
     Column,
@@ -26,6 +29,7 @@ from indextables.expr.predicate import (
     Not,
     Or,
     Predicate,
+    Search,
     TextTest,
 )
 from indextables.expr.tokens import Kind, tokenize
@@ -33,13 +37,14 @@ from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
 from indextables.model.types import Atomic, DataType, Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _STRING = Atomic("string")
 _OPERATORS = {"=": "=", "==": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _NOT_EQUAL = ("<>", "!=")
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FUNCTIONS = {"STARTSWITH": "prefix", "ENDSWITH": "suffix", "CONTAINS": "contains"}
+_SEARCH_ALL = "INDEXQUERYALL"
 _DECIMAL_TAIL = re.compile(r"\d+")
 
 
@@ -73,6 +78,7 @@ def _parse(parser: _Parser) -> Predicate:
 @dataclass
 class _Parser(Cursor):
     schema: Struct = field(kw_only=True)
+    searches: ClassVar[Mapping[str, str]] = SEARCH_MODES
 
     def error(self, problem: str) -> Exception:
         """The error of a predicate that cannot be understood."""
@@ -103,6 +109,8 @@ class _Parser(Cursor):
         function = _FUNCTIONS.get(self.peek.word)
         if function and self.tokens[self.at + 1].is_symbol("("):
             return self.function(function)
+        if self.searches and self.takes(_SEARCH_ALL):
+            return self.search_all()
         left = self.operand()
         if self.takes("IS"):
             negated = self.takes("NOT")
@@ -134,7 +142,17 @@ class _Parser(Cursor):
             "LIKE": lambda column: TextTest("like", column, self.pattern()),
             "ILIKE": self.in_any_case,
             "RLIKE": lambda column: TextTest("regex", column, self.pattern()),
+            **{name.upper(): partial(self.search, mode) for name, mode in self.searches.items()},
         }
+
+    def search(self, mode: str, column: Column) -> Predicate:
+        return Search(mode, column.path, self.pattern().value)
+
+    def search_all(self) -> Predicate:
+        self.take_symbol("(")
+        text = self.pattern().value
+        self.take_symbol(")")
+        return Search("any", ALL_FIELDS, text)
 
     def in_any_case(self, column: Column) -> Predicate:
         pattern = self.pattern()
@@ -253,6 +271,8 @@ class _Parser(Cursor):
 
 @dataclass
 class _PartitionParser(_Parser):
+    searches: ClassVar[Mapping[str, str]] = {}
+
     def error(self, problem: str) -> Exception:
         """The error of a predicate that cannot be understood."""
         shown = f"Invalid partition predicate: {self.text} ({problem})"

@@ -83,6 +83,34 @@ def test_rows_are_counted(table, rows):
     assert table.count("level = 'ERROR'", "message:timeout") == len(timeouts)
 
 
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("message indexquery 'timeout'", lambda r, words: "timeout" in words),
+        ("message TextSearch 'timeout' AND n > 10", lambda r, w: "timeout" in w and more(r, 10)),
+        ("n > 45 OR message indexquery 'timeout'", lambda r, w: "timeout" in w or more(r, 45)),
+        ("NOT message indexquery 'timeout'", lambda r, words: "timeout" not in words),
+        ("service fieldmatch 'db'", lambda r, words: r["service"] == "db"),
+        ("indexqueryall('message:timeout')", lambda r, words: "timeout" in words),
+        ("ts < '2026-02-05' AND ts indexquery 'ts:[* TO now+9000d]'", lambda r, w: early(r)),
+    ],
+)
+def test_conditions_search_columns(table, rows, where, expected):
+    wanted = [r["id"] for r in rows.to_pylist() if expected(r, r["message"].split())]
+    assert 0 < len(wanted) < ROWS
+    for _ in range(2):
+        assert table.count(where) == len(wanted)
+        assert sorted(table.scan(["id"], where)["id"].to_pylist()) == wanted
+
+
+def more(row: dict, least: int) -> bool:
+    return row["n"] is not None and row["n"] > least
+
+
+def early(row: dict) -> bool:
+    return row["ts"] < dt.datetime(2026, 2, 5, tzinfo=dt.UTC)
+
+
 def test_a_condition_that_is_not_understood_is_shown(table):
     with pytest.raises(IndexTablesError, match=r"CONDITION_INVALID.*condition: nope = 1 \("):
         table.count("nope = 1")
