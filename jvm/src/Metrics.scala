@@ -18,6 +18,7 @@ class SplitsScanned extends Sum("splitsScanned", "splits scanned")
 class RowsScanned extends Sum("rowsScanned", "rows of scanned splits")
 class BytesScanned extends Sum("bytesScanned", "bytes of scanned splits")
 class RequestsSent extends Sum("requests", "requests to the store")
+class RequestsHedged extends Sum("requestsHedged", "requests sent twice for want of a response")
 class BytesFetched extends Sum("bytesFetched", "bytes fetched from the store")
 class CacheHits extends Sum("cacheHits", "cache hits")
 class CacheMisses extends Sum("cacheMisses", "cache misses")
@@ -33,8 +34,8 @@ class BytesWritten extends Sum("bytesWritten", "bytes written")
 object ScanMetrics {
   def all: Array[CustomMetric] = Array(
     new SplitsConsidered, new SplitsPrunedByPartition, new SplitsPrunedByStatistics, new SplitsScanned,
-    new RowsScanned, new BytesScanned, new RequestsSent, new BytesFetched, new CacheHits, new CacheMisses,
-    new PendingFiles, new PendingBytes, new GoneFiles, new HiddenRows)
+    new RowsScanned, new BytesScanned, new RequestsSent, new RequestsHedged, new BytesFetched, new CacheHits,
+    new CacheMisses, new PendingFiles, new PendingBytes, new GoneFiles, new HiddenRows)
 
   /** What Python counted, by name. */
   def counts(numbers: JsonNode): Array[CustomTaskMetric] =

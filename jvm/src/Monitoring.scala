@@ -21,6 +21,7 @@ object Monitoring extends Source {
   /** What Python counts, and its name for monitoring. */
   private val names = Map(
     "requests" -> "store.requests",
+    "requestsHedged" -> "store.hedged",
     "bytesFetched" -> "store.bytes",
     "cacheHits" -> "store.cache.hits",
     "cacheMisses" -> "store.cache.misses",

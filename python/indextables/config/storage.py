@@ -119,6 +119,14 @@ MAX_RETRIES = Option(
     "How often a request is repeated that was throttled or got no answer, with growing pauses.",
     _GROUP,
 )
+HEDGE_AFTER_MS = Option(
+    "cloud.hedgeAfter",
+    integer(0),
+    2_000,
+    "Milliseconds after which a read of a part of a file that has no response yet is sent once "
+    "more; the first response is used. At most one read in twenty is sent twice. 0 turns it off.",
+    _GROUP,
+)
 PROXY_URL = Option(
     "cloud.proxyUrl",
     _SECRET,

@@ -18,9 +18,10 @@ __all__ = ["Cancel", "Traffic", "open_store", "traffic"]
 
 @dataclass(frozen=True)
 class Traffic:
-    """Requests to stores, and the bytes that were read."""
+    """Requests to stores, those among them that were sent twice, and the bytes that were read."""
 
     requests: int
+    hedged: int
     bytes: int
 
 
@@ -33,4 +34,5 @@ def open_store(url: str, options: Mapping[str, Any] | str = "") -> _native.Store
 def traffic(store: _native.Store | None = None) -> Traffic:
     """Requests made through one store, or of all object stores by the whole process."""
     found = store.counters() if store is not None else _native.storage_totals()
-    return Traffic(sum(count for _, count in found[0]), found[1])
+    by_kind = dict(found[0])
+    return Traffic(sum(by_kind.values()), by_kind["hedge"], found[1])

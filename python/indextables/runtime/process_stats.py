@@ -75,6 +75,7 @@ class Fetched:
     """What reads took from the store and from the caches."""
 
     requests: int
+    hedged: int
     bytes: int
     hits: int
     misses: int
@@ -82,6 +83,7 @@ class Fetched:
     def __sub__(self, earlier: Fetched) -> Fetched:
         return Fetched(
             self.requests - earlier.requests,
+            self.hedged - earlier.hedged,
             self.bytes - earlier.bytes,
             self.hits - earlier.hits,
             self.misses - earlier.misses,
@@ -91,6 +93,7 @@ class Fetched:
         """Keyed by the names in jvm/src/Metrics.scala."""
         return {
             "requests": self.requests,
+            "requestsHedged": self.hedged,
             "bytesFetched": self.bytes,
             "cacheHits": self.hits,
             "cacheMisses": self.misses,
@@ -102,7 +105,7 @@ def fetched() -> Fetched:
     now, cache = traffic(), cache_stats()
     # a miss in memory is looked up on disk
     missed = cache.memory_misses - cache.disk_hits
-    return Fetched(now.requests, now.bytes, cache.memory_hits + cache.disk_hits, missed)
+    return Fetched(now.requests, now.hedged, now.bytes, cache.memory_hits + cache.disk_hits, missed)
 
 
 def publish(app: str, *, profiled: bool) -> None:

@@ -8,7 +8,7 @@ from indextables.runtime.counts import count, take_counts
 from indextables.runtime.process_stats import Fetched, fetched
 
 _lock = threading.Lock()
-_told = Fetched(0, 0, 0, 0)
+_told = Fetched(0, 0, 0, 0, 0)
 
 
 def new_counts() -> dict[str, int]:

@@ -121,6 +121,7 @@ def plan_connection(url: str, settings: Settings, environ: Mapping[str, str]) ->
             "upload_threshold_bytes": settings.get(keys.MULTIPART_THRESHOLD),
             "upload_part_bytes": settings.get(keys.PART_SIZE),
             "upload_concurrency": settings.get(keys.MAX_CONCURRENCY),
+            "read_hedge_after_ms": settings.get(keys.HEDGE_AFTER_MS),
             **plan_reading(settings),
         },
         cache_options(settings),

@@ -17,7 +17,7 @@ class Counters:
 
     @property
     def requests(self) -> Counter[str]:
-        """Requests by kind: get, put, head, list, delete, part."""
+        """Requests by kind: get, put, head, list, delete, part, hedge."""
         return Counter(dict(self._count()[0])) - Counter(dict(self._before[0]))
 
     @property

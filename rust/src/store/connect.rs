@@ -17,6 +17,7 @@ use super::Counters;
 use super::credentials::{Provider, aws, azure, google};
 use super::failure::Wording;
 use super::hdfs::Hdfs;
+use super::hedge::Hedge;
 use super::runtime::PerProcess;
 use crate::cache;
 use crate::error::{EngineError, Result};
@@ -29,6 +30,7 @@ pub(super) struct Client {
     options: HashMap<String, String>,
     pub(super) upload: UploadPlan,
     pub(super) reading: ReadPlan,
+    pub(super) hedge: Hedge,
     pub(super) cache: Arc<cache::Options>,
     pub(super) wording: Wording,
     connection: PerProcess<Arc<dyn ObjectStore>>,
@@ -72,10 +74,11 @@ impl Client {
             least: number("read_least_ranges", 50)? as usize,
             concurrency: number("read_concurrency", 8)?.max(1) as usize,
         };
+        let hedge = Hedge::new(number("read_hedge_after_ms", 0)?);
         let cache = Arc::new(cache::Options::parse(&options)?);
         let wording = Wording::new(&options);
         let (connection, counters) = (PerProcess::new(), Counters::new(true));
-        Ok(Client { url, options, upload, reading, cache, wording, connection, counters })
+        Ok(Client { url, options, upload, reading, hedge, cache, wording, connection, counters })
     }
 
     /// The path inside the store that its URL ends with.

@@ -12,11 +12,20 @@ pub enum Request {
     Delete,
     /// Begin, part, completion or end of an upload in parts.
     Part,
+    /// A GET that was sent once more because its response took too long.
+    Hedge,
 }
 
 impl Request {
-    pub const ALL: [Request; 6] =
-        [Request::Get, Request::Put, Request::Head, Request::List, Request::Delete, Request::Part];
+    pub const ALL: [Request; 7] = [
+        Request::Get,
+        Request::Put,
+        Request::Head,
+        Request::List,
+        Request::Delete,
+        Request::Part,
+        Request::Hedge,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -26,6 +35,7 @@ impl Request {
             Request::List => "list",
             Request::Delete => "delete",
             Request::Part => "part",
+            Request::Hedge => "hedge",
         }
     }
 }

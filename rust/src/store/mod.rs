@@ -6,6 +6,7 @@ mod counters;
 mod credentials;
 mod failure;
 mod hdfs;
+mod hedge;
 mod local;
 mod objects;
 mod remote;

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt};
-use object_store::ObjectStoreExt;
 use object_store::path::Path;
 use ownedbytes::OwnedBytes;
 
@@ -69,7 +68,9 @@ impl RemoteSource {
         self.client.counters.read(total);
         let fetched = runtime::block_on(async {
             futures::stream::iter(ranges.iter().cloned())
-                .map(|range| store.get_range(&self.path, range))
+                .map(|range| {
+                    self.client.hedge.get(store.as_ref(), &self.path, range, &self.client.counters)
+                })
                 .buffered(self.client.reading.concurrency)
                 .enumerate()
                 .map(|(at, bytes)| bytes.map(|bytes| each(at, bytes)))
