@@ -3,17 +3,21 @@ package org.apache.spark.sql.indextables
 import java.util.{Optional, OptionalLong}
 
 import scala.collection.immutable.ListMap
+import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
+import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition
 import org.apache.spark.sql.internal.SQLConf
@@ -99,7 +103,8 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
 
 /** A planned read: answered by the planner itself when it is small, else by tasks in Python workers. */
 class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCalls, settled: Option[ObjectNode])
-  extends Scan with Batch with SupportsReportStatistics with SupportsRuntimeV2Filtering with SupportsMetadata {
+  extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning with SupportsRuntimeV2Filtering
+  with SupportsMetadata {
   private var plan: Reply = settled.map(Reply(_, Array.empty)).orNull
   // a stream is planned batch by batch, so it has no statistics as a whole
   private var streaming = false
@@ -132,9 +137,28 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   override def planInputPartitions(): Array[InputPartition] = {
     val reply = planned(distributed = true)
     val hosts = reply.json.get("hosts")
-    reply.parts.drop(1).zipWithIndex.map { case (part, i) =>
-      new Task(i, part, hosts.path(i).elements().asScala.map(_.asText).toArray)
+    val keys = if (partitionedBy(reply).isEmpty) None else Some(keysOf(reply))
+    reply.parts.slice(1, 1 + hosts.size).zipWithIndex.map { case (part, i) =>
+      val places = hosts.path(i).elements().asScala.map(_.asText).toArray
+      keys.fold(new Task(i, part, places))(found => new KeyedTask(i, part, places, found(i)))
     }
+  }
+
+  /** The partition columns by which the tasks of a plan are divided; most plans have none. */
+  private def partitionedBy(reply: Reply): Array[String] =
+    reply.json.path("partitioned_by").elements().asScala.map(_.asText).toArray
+  /** Their values, one row per task. */
+  private def keysOf(reply: Reply): Seq[InternalRow] = {
+    val copy = UnsafeProjection.create(partitionedBy(reply).map(output(_).dataType))
+    val found = ArrayBuffer.empty[InternalRow]
+    LocalAnswer.foreachRow(reply.parts.last)(row => found += copy(row).copy())
+    found.toSeq
+  }
+  override def outputPartitioning(): Partitioning = {
+    val reply = if (streaming) Reply(Rpc.json(), Array.empty) else planned()
+    val columns = partitionedBy(reply)
+    if (columns.isEmpty) new UnknownPartitioning(0)
+    else new KeyGroupedPartitioning(columns.map(Names.identity), reply.json.get("hosts").size)
   }
   override def createReaderFactory(): PartitionReaderFactory = {
     val reply = planned(distributed = true)
@@ -242,4 +266,11 @@ class EmptyScan(schema: StructType) extends Scan with Batch {
 @SerialVersionUID(1L)
 class Task(index: Int, content: Array[Byte], hosts: Array[String]) extends PythonInputPartition(index, content) {
   override def preferredLocations(): Array[String] = hosts
+}
+
+/** A task whose rows all have the same values of the partition columns. */
+@SerialVersionUID(1L)
+class KeyedTask(index: Int, content: Array[Byte], hosts: Array[String], key: InternalRow)
+  extends Task(index, content, hosts) with HasPartitionKey {
+  override def partitionKey(): InternalRow = key
 }

@@ -90,6 +90,16 @@ MAX_SPLITS_PER_TASK = Option(
     "Maximum splits per read task with `auto`.",
     _GROUP,
 )
+REPORT_PARTITIONING = Option(
+    "read.reportPartitioning",
+    BOOLEAN,
+    default=False,
+    doc="Tell Spark the partition values of read tasks, so that it joins and groups partitioned "
+    "tables without a shuffle (`spark.sql.sources.v2.bucketing.enabled`). A task then reads splits "
+    "of one partition only.",
+    group=_GROUP,
+    scopes=_ALL,
+)
 BATCH_ROWS = Option(
     "read.batchRows",
     integer(1),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
 # tasks per core that balance splits of different cost without too many task starts
 _WAVES = 2
@@ -25,22 +25,37 @@ class TaskGroup:
     host: str = ""
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """Splits per task, forced and at most; tasks at least, however small the splits are."""
+
+    forced: int | None
+    most: int
+    least: int
+
+
 def group_splits(
     sizes: Sequence[int],
     cores: int,
     *,
     paths: Sequence[str] = (),
     hosts: Sequence[str] = (),
+    keys: Sequence[Hashable] = (),
     splits_per_task: int | None = None,
     max_splits_per_task: int = 8,
 ) -> list[TaskGroup]:
     """Group splits into tasks.
 
     With `hosts` every split has a preferred host that only changes when hosts come or go, so that
-    caches stay useful. `splits_per_task` forces the size of a group.
+    caches stay useful. With `keys` a task has splits of one key only. `splits_per_task` forces the
+    size of a group.
     """
     if not sizes:
         return []
+    if keys:
+        limits = _Limits(splits_per_task, max_splits_per_task, least=1)
+        found = _group_by_key(sizes, cores, keys, limits)
+        return [replace(group, host=_host_of(group, sizes, paths, hosts)) for group in found]
     homes = [preferred_host(path, hosts) for path in paths] if hosts else [""] * len(sizes)
     by_home: dict[str, list[int]] = {}
     for position, home in enumerate(homes):
@@ -48,21 +63,45 @@ def group_splits(
     groups: list[TaskGroup] = []
     for home, positions in sorted(by_home.items()):
         share = max(1, cores * len(positions) // len(sizes))
-        count = _task_count(sizes, positions, share, splits_per_task, max_splits_per_task)
+        limits = _Limits(splits_per_task, max_splits_per_task, least=share)
+        count = _task_count(sizes, positions, share, limits)
         groups.extend(_balance(sizes, positions, count, home))
     # the longest first: what remains at the end is short
     return sorted(groups, key=lambda group: -group.size)
 
 
-def _task_count(
-    sizes: Sequence[int], positions: Sequence[int], cores: int, forced: int | None, most: int
-) -> int:
+def _group_by_key(
+    sizes: Sequence[int], cores: int, keys: Sequence[Hashable], limits: _Limits
+) -> list[TaskGroup]:
+    """Tasks whose number per key depends on the splits of that key alone.
+
+    A runtime filter leaves fewer splits, and Spark then accepts no more tasks of a key than before.
+    """
+    by_key: dict[Hashable, list[int]] = {}
+    for position, key in enumerate(keys):
+        by_key.setdefault(key, []).append(position)
+    return [
+        group
+        for positions in by_key.values()
+        for group in _balance(sizes, positions, _task_count(sizes, positions, cores, limits), "")
+    ]
+
+
+def _host_of(
+    group: TaskGroup, sizes: Sequence[int], paths: Sequence[str], hosts: Sequence[str]
+) -> str:
+    """The host that caches the largest split of a task."""
+    largest = max(group.splits, key=lambda position: sizes[position])
+    return preferred_host(paths[largest], hosts) if hosts else ""
+
+
+def _task_count(sizes: Sequence[int], positions: Sequence[int], cores: int, limits: _Limits) -> int:
     total = len(positions)
-    if forced is not None:
-        return -(-total // forced)
+    if limits.forced is not None:
+        return -(-total // limits.forced)
     useful = max(1, -(-sum(sizes[p] for p in positions) // _SMALL_TASK_BYTES))
-    wanted = min(total, cores * _WAVES, max(useful, min(total, cores)))
-    return max(wanted, -(-total // most))
+    wanted = min(total, cores * _WAVES, max(useful, limits.least))
+    return max(wanted, -(-total // limits.most))
 
 
 def _balance(

@@ -36,6 +36,7 @@ from indextables.plan.tree import ALL
 from indextables.read import skipping
 from indextables.read.columns import bounds_of, plan_predicates
 from indextables.read.key_pruning import prune_by_key
+from indextables.read.partitioning import split_keys
 from indextables.read.rows import count_rows, find_docs, put_in_order, read_table
 from indextables.read.score import with_statistics
 from indextables.read.session_zone import check_zone
@@ -166,8 +167,13 @@ class Scan:
             **({} if self.table.companion is None else self.table.companion.metrics),
         }
 
-    def tasks(self, cores: int, hosts: Sequence[str] = ()) -> list[ScanTask]:
-        """The work of executors; with several hosts, each task where the caches hold its splits."""
+    def tasks(
+        self, cores: int, hosts: Sequence[str] = (), by: Sequence[str] = ()
+    ) -> list[ScanTask]:
+        """The work of executors; with several hosts, each task where the caches hold its splits.
+
+        With `by` a task reads splits of one partition only, by the values of these columns.
+        """
         _begin(self)
         settings, sources = self.table.settings, self.sources
         groups = group_splits(
@@ -176,6 +182,7 @@ class Scan:
             paths=[source.path for source in sources],
             # with one host there is no choice
             hosts=hosts if len(hosts) > 1 else (),
+            keys=split_keys(self.table.snapshot.schema, sources, by),
             splits_per_task=settings.get(keys.SPLITS_PER_TASK),
             max_splits_per_task=settings.get(keys.MAX_SPLITS_PER_TASK),
         )

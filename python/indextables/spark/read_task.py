@@ -17,11 +17,11 @@ from indextables.spark.request import executors_of
 from indextables.spark.shipping import pickled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from indextables.read.scan import Scan
+    from indextables.read.scan import Scan, ScanTask
     from indextables.spark.request import Request
 
 
@@ -78,16 +78,23 @@ def _tell_spark(file: Path, found: Fetched) -> None:
         json.dump(found.metrics(), sink)
 
 
-def scan_tasks(scan: Scan, request: Request) -> tuple[ReadTask, list[bytes], list[list[str]]]:
-    """How executors read a scan: the function, the input of each task, and where it runs."""
+def scan_tasks(
+    scan: Scan, request: Request, by: Sequence[str] = ()
+) -> tuple[ReadTask, list[ScanTask]]:
+    """How executors read a scan: the function and its tasks, perhaps by partition."""
     hosts = sorted({e.host for e in executors_of(request)}) if scan.spec.is_remote else []
-    tasks = scan.tasks(request.cores, hosts)
-    work = [json.dumps([asdict(source) for source in task.sources]).encode() for task in tasks]
-    places = [[task.host] if task.host else [] for task in tasks]
-    return ReadTask(replace(scan.spec, orders=orders(request.app))), work, places
+    tasks = scan.tasks(request.cores, hosts, by)
+    return ReadTask(replace(scan.spec, orders=orders(request.app))), tasks
 
 
-def shipped_scan(scan: Scan, request: Request) -> tuple[list[bytes], list[list[str]]]:
-    """The pickled function and its tasks, and their preferred locations."""
-    task, work, places = scan_tasks(scan, request)
-    return [pickled(task, request.body["wire"]), *work], places
+def work_of(task: ScanTask) -> bytes:
+    """The input of a task."""
+    return json.dumps([asdict(source) for source in task.sources]).encode()
+
+
+def shipped_scan(
+    scan: Scan, request: Request, by: Sequence[str] = ()
+) -> tuple[list[bytes], list[ScanTask]]:
+    """The pickled function followed by the inputs of the tasks, and the tasks."""
+    function, tasks = scan_tasks(scan, request, by)
+    return [pickled(function, request.body["wire"]), *map(work_of, tasks)], tasks

@@ -10,6 +10,7 @@ from indextables.errors import IndexTablesError
 from indextables.plan.joins import KeySource, judge_join, key_columns, key_limit
 from indextables.plan.prune import column_bounds
 from indextables.plan.scan import touched_bytes
+from indextables.read.partitioning import reported_columns, task_keys
 from indextables.read.scan import run_scan
 from indextables.runtime.handles import follow, orders
 from indextables.runtime.process_stats import fetched
@@ -80,8 +81,13 @@ def plan(request: Request) -> Answer:
     reply = _described(request.body, scan, local=local)
     if local:
         return _with_rows(request, scan, reply)
-    parts, places = shipped_scan(scan, request)
-    return reply | {"hosts": places}, parts
+    columns = reported_columns(scan)
+    parts, tasks = shipped_scan(scan, request, columns)
+    reply["hosts"] = [[task.host] if task.host else [] for task in tasks]
+    if columns:  # their values follow the tasks
+        reply["partitioned_by"] = columns
+        parts.append(to_stream(task_keys(scan, tasks, columns)))
+    return reply, parts
 
 
 def run(request: Request) -> Answer:

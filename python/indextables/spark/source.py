@@ -111,13 +111,13 @@ class PlainReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """One partition per task."""
-        from indextables.spark.read_task import scan_tasks
+        from indextables.spark.read_task import scan_tasks, work_of
         from indextables.spark.scan import scan_of
 
         body = {"wire": self.columns, "schema": self.columns, "predicates": self.predicates}
         request = _request(self.options, **body)
-        task, parts, _ = scan_tasks(scan_of(request), request)
-        return [_Part(task, part) for part in parts]
+        task, tasks = scan_tasks(scan_of(request), request)
+        return [_Part(task, work_of(each)) for each in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a task's splits."""

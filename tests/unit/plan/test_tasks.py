@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,3 +53,33 @@ def test_homes_stay_when_a_host_leaves():
     after = {p: preferred_host(p, ["a", "c"]) for p in paths}
     assert all(after[p] == home for p, home in before.items() if home != "b")
     assert set(before.values()) == {"a", "b", "c"}
+
+
+SPLITS = st.lists(
+    st.tuples(st.integers(0, 200 * MB), st.integers(0, 3), st.booleans()), max_size=60
+)
+
+
+def by_key(splits, cores, hosts, forced):
+    """Tasks of each key."""
+    groups = group_splits(
+        [size for size, _, _ in splits], cores, paths=[str(n) for n in range(len(splits))],
+        hosts=[f"host{n}" for n in range(hosts)], keys=[key for _, key, _ in splits],
+        splits_per_task=forced,
+    )  # fmt: skip
+    assert sorted(p for group in groups for p in group.splits) == list(range(len(splits)))
+    keys = [{splits[p][1] for p in group.splits} for group in groups]
+    assert all(len(each) == 1 for each in keys)
+    return Counter(key for each in keys for key in each)
+
+
+@given(SPLITS, st.integers(1, 16), st.integers(0, 3), st.one_of(st.none(), st.integers(1, 9)))
+def test_a_runtime_filter_never_adds_tasks_of_a_key(splits, cores, hosts, forced):
+    before = by_key(splits, cores, hosts, forced)
+    after = by_key([split for split in splits if split[2]], cores, hosts, forced)
+    assert after <= before
+
+
+def test_small_splits_of_a_key_share_a_task():
+    groups = group_splits([1000] * 6, cores=8, keys=["a", "b", "a", "b", None, "a"])
+    assert sorted(group.splits for group in groups) == [(0, 2, 5), (1, 3), (4,)]
