@@ -82,6 +82,22 @@ def trigrams_placed(spark: SparkSession, path: str) -> DataFrame:
     return frame
 
 
+def doubles_lean(spark: SparkSession, path: str) -> DataFrame:
+    """Doubles of few digits in the lean layout, as it wrote doubles then; some rows deleted."""
+    frame = spark.sql("""SELECT id, CONCAT('m ', id) AS message, id / 7 AS ratio,
+        IF(id % 13 = 0, NULL, id * 37 % 5000 / IF(id < 100, 10, 1000)) AS value
+        FROM RANGE(0, 200)""")
+    for part in ("id < 100", "id >= 100"):
+        _save(frame.where(part), path, **{"indexing.layout": "lean"})
+    spark.sql(f"DELETE FROM indextables.`{path}` WHERE id % 10 = 3")
+    return frame.where("id % 10 <> 3")
+
+
+def doubles_whole(spark: SparkSession, path: str) -> DataFrame:
+    """The same, with doubles as whole numbers of one and of three digits."""
+    return doubles_lean(spark, path)
+
+
 def partitioned(spark: SparkSession, path: str) -> DataFrame:
     """Partition values of several types, odd characters, null."""
     frame = spark.sql("""SELECT id, CONCAT('request ', id) AS message,
@@ -141,8 +157,8 @@ def json_checkpoint(spark: SparkSession, path: str) -> DataFrame:
 
 
 TABLES: tuple[Callable[[SparkSession, str], DataFrame], ...] = (
-    types_compatible, types_lean, sidecar_2, trigrams, trigrams_placed, partitioned, changed,
-    changed_64, keyed, many_versions, json_checkpoint,
+    types_compatible, types_lean, sidecar_2, trigrams, trigrams_placed, doubles_lean, doubles_whole,
+    partitioned, changed, changed_64, keyed, many_versions, json_checkpoint,
 )  # fmt: skip
 
 

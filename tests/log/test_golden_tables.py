@@ -92,3 +92,40 @@ def test_parts_are_found_in_old_and_new_splits_and_when_they_are_merged(name, tm
     check(2)
     execute(f"MERGE SPLITS '{path}'", LocalContext())
     check(2)
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if "/doubles" in name])
+def test_doubles_are_found_in_old_and_new_splits_and_when_they_are_merged(name, tmp_path):
+    path = tmp_path / "t"
+    shutil.copytree(DATA / name / "table", path)
+    rows = pq.read_table(DATA / name / "expected.parquet")
+    values = [value for value in rows["value"].to_pylist() if value is not None]
+
+    def check(times: int) -> None:
+        table = indextables.open(str(path))
+        for low, high in ((0.0, 1.369), (1.369, 40.7), (-1.0, 1e9)):
+            want = times * sum(low <= value < high for value in values)
+            assert table.count(f"value >= {low} AND value < {high}") == want > 0
+        best = table.scan(["value"], limit=1, order_by=["value DESC"])
+        assert best["value"].to_pylist() == [max(values)]
+        found = table.aggregate({"low": "min(value)", "all": "count(value)"}).to_pylist()
+        assert found == [{"low": min(values), "all": times * len(values)}]
+
+    check(1)
+    indextables.write(rows, str(path), mode="append")
+    check(2)
+    execute(f"MERGE SPLITS '{path}'", LocalContext())
+    check(2)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_old_splits_are_compressed_anew_when_they_are_merged(name, tmp_path):
+    path = tmp_path / "t"
+    shutil.copytree(DATA / name / "table", path)
+    expected = pq.read_table(DATA / name / "expected.parquet")
+    ids = pa.array(range(10_000, 10_005), expected.schema.field("id").type)
+    more = expected.slice(0, 5).set_column(0, expected.schema.field("id"), ids)
+    indextables.write(more, str(path), mode="append")
+    context = LocalContext({"spark.indextables.merge.compressionLevel": "12"})
+    execute(f"MERGE SPLITS '{path}'", context)
+    assert same(indextables.open(str(path)).scan(), pa.concat_tables([expected, more]))

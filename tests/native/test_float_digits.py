@@ -1,4 +1,4 @@
-"""Doubles of few decimal digits are whole numbers in a companion's columns, and read as written."""
+"""Doubles of few decimal digits are whole numbers in columns, and read as written."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyroaring import BitMap
 from tests.data.make_companion import FIELDS, rows
 
 from indextables.engine.merge import MergeInput, merge_splits
@@ -27,7 +28,7 @@ FLOATS = pa.schema([("id", pa.int64()), ("value", pa.float64())])
 SPECIAL = [-0.0, 0.0, math.nan, math.inf, -math.inf, 5e-324, 1 / 3, 0.1 + 0.7, 2.0**53, 1e300]
 
 
-class Index:
+class Companion:
     """Splits of Parquet files in a folder."""
 
     def __init__(self, folder: Path, fields: list[dict[str, Any]] | None = None) -> None:
@@ -57,6 +58,45 @@ class Index:
 
     def open(self, path: str, schema: pa.Schema) -> Split:
         return Split(self.store, path, None, None, schema, source=self.source)
+
+
+class Lean:
+    """Splits that hold their rows."""
+
+    layout = "lean"
+
+    def __init__(self, folder: Path, fields: list[dict[str, Any]] | None = None) -> None:
+        self.store, self.fields = open_store(str(folder / "index"), ""), fields or []
+
+    def add(self, name: str, table: pa.Table) -> str:
+        writer = SplitWriter(table.schema, self.fields, {"layout": self.layout})
+        for batch in table.to_batches(max_chunksize=100):
+            writer.write(batch)
+        writer.finish(self.store, f"{name}.split")
+        return f"{name}.split"
+
+    def merge(self, schema: pa.Schema, *paths: str, deleted: BitMap | None = None) -> str:
+        gone = None if deleted is None else deleted.serialize()
+        inputs = [MergeInput(path, deleted=gone) for path in paths]
+        given: dict[str, Any] = {"schema": schema, "fields": self.fields}
+        options = {"layout": self.layout}
+        outcome = merge_splits(inputs, self.store, "merged.split", options=options, **given)
+        assert not outcome.skipped
+        return "merged.split"
+
+    def open(self, path: str, schema: pa.Schema, deleted: BitMap | None = None) -> Split:
+        gone = None if deleted is None else deleted.serialize()
+        return Split(self.store, path, None, gone, schema)
+
+
+class Compatible(Lean):
+    """Splits that other readers know."""
+
+    layout = "compatible"
+
+
+Kind = type[Companion] | type[Lean]
+narrow_kinds = pytest.mark.parametrize("kind", [Companion, Lean])
 
 
 def encodings(split: Split) -> dict[str, str]:
@@ -123,8 +163,9 @@ def inside(
     return above and below
 
 
-def test_columns_are_narrow_where_that_is_exact(tmp_path):
-    index = Index(tmp_path, FIELDS)
+@narrow_kinds
+def test_columns_are_narrow_where_that_is_exact(tmp_path, kind):
+    index = kind(tmp_path, FIELDS)
     table = rows(0)
     split = index.open(index.add("a", table), table.schema)
     found = encodings(split)
@@ -132,17 +173,27 @@ def test_columns_are_narrow_where_that_is_exact(tmp_path):
     assert split.table(None, table.schema).equals(table)
 
 
+def test_other_readers_find_doubles(tmp_path):
+    index, table = Compatible(tmp_path), numbers([n / 100 for n in range(300)])
+    split = index.open(index.add("a", table), FLOATS)
+    assert encodings(split)["value"] == "f64"
+    merged = index.open(index.merge(FLOATS, "a.split"), FLOATS)
+    assert encodings(merged)["value"] == "f64"
+
+
+@narrow_kinds
 @pytest.mark.parametrize("special", SPECIAL)
-def test_a_value_that_no_decimal_gives_keeps_its_column_wide(tmp_path, special):
-    index, table = Index(tmp_path), numbers([*(n / 100 for n in range(300)), special, None])
+def test_a_value_that_no_decimal_gives_keeps_its_column_wide(tmp_path, kind, special):
+    index, table = kind(tmp_path), numbers([*(n / 100 for n in range(300)), special, None])
     split = index.open(index.add("a", table), FLOATS)
     short = special == 0.0 and math.copysign(1, special) > 0
     assert encodings(split)["value"] == ("f64_decimal" if short else "f64")
     check(split, table)
 
 
-def test_splits_of_other_digits_merge(tmp_path):
-    index = Index(tmp_path)
+@narrow_kinds
+def test_splits_of_other_digits_merge(tmp_path, kind):
+    index = kind(tmp_path)
     tables = [
         numbers([n / 10 for n in range(200)]),
         numbers([None if n % 7 == 0 else n / 1000 for n in range(200)]),
@@ -161,7 +212,7 @@ def test_splits_of_other_digits_merge(tmp_path):
 
 def test_splits_of_the_layout_before_are_read_and_merge(tmp_path, fixtures):
     shutil.copytree(fixtures / "companion-f64", tmp_path, dirs_exist_ok=True)
-    index, table = Index(tmp_path, FIELDS), pa.concat_tables([rows(0), rows(300)])
+    index, table = Companion(tmp_path, FIELDS), pa.concat_tables([rows(0), rows(300)])
     paths = ["0.split", "1.split"]
     for number, path in enumerate(paths):
         split = index.open(path, table.schema)
@@ -178,10 +229,11 @@ columns = st.lists(st.none() | decimals, max_size=80) | st.lists(
 )
 
 
+@narrow_kinds
 @settings(max_examples=60)
 @given(first=columns, second=columns)
-def test_values_come_back_bit_by_bit(tmp_path_factory, first, second):
-    index = Index(tmp_path_factory.mktemp("digits"))
+def test_values_come_back_bit_by_bit(tmp_path_factory, kind, first, second):
+    index = kind(tmp_path_factory.mktemp("digits"))
     tables = [numbers(first), numbers(second)]
     paths = [index.add(str(n), table) for n, table in enumerate(tables) if table.num_rows]
     for path, table in zip(paths, [t for t in tables if t.num_rows], strict=True):
@@ -189,3 +241,42 @@ def test_values_come_back_bit_by_bit(tmp_path_factory, first, second):
     if len(paths) == 2:
         merged = index.open(index.merge(FLOATS, *paths), FLOATS)
         assert bits(merged.table(None, FLOATS)["value"]) == bits(pa.concat_tables(tables)["value"])
+
+
+def totals(split: Split, keys: list[str]) -> list[str]:
+    """Aggregates of the values, in an order of their own."""
+    operations = ["sum", "min", "max", "count"]
+    functions = [{"op": op, "field": "value"} for op in operations]
+    types = [pa.float64(), pa.float64(), pa.float64(), pa.int64()]
+    schema = pa.schema(
+        [*((key, pa.float64()) for key in keys), *zip(operations, types, strict=True)]
+    )
+    request = {"group_by": [{"field": key} for key in keys], "functions": functions}
+    return sorted(map(str, split.aggregate(None, request, schema).to_pylist()))
+
+
+@settings(max_examples=40)
+@given(first=columns, second=columns, gone=st.sets(st.integers(0, 79), max_size=30))
+def test_both_layouts_answer_alike(tmp_path_factory, first, second, gone):
+    """Rows without the deleted ones, and totals, of each split and of their merge."""
+    size = min(len(first), len(second))
+    tables = [numbers(first), numbers(second)]
+    deleted = BitMap(row for row in gone if row < size)
+    answers = []
+    for kind in (Compatible, Lean):
+        index = kind(tmp_path_factory.mktemp("layouts"))
+        paths = [index.add(str(n), table) for n, table in enumerate(tables)]
+        splits = [index.open(path, FLOATS, deleted) for path in paths]
+        splits.append(index.open(index.merge(FLOATS, *paths, deleted=deleted), FLOATS))
+        found = [bits(split.table(None, FLOATS)["value"]) for split in splits]
+        answers.append(
+            (found, [totals(split, keys) for split in splits for keys in ([], ["value"])])
+        )
+    assert answers[0] == answers[1]
+    kept = [
+        value
+        for table in tables
+        for row, value in enumerate(bits(table["value"]))
+        if row not in deleted
+    ]
+    assert answers[0][0][2] == kept

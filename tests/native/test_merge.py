@@ -103,3 +103,37 @@ def test_splits_of_another_writer_merge_with_ours(tmp_path, fixtures, version):
     assert mixed.split.num_records == len(expected) + len(alone[0])
     texts = [*expected["message"].to_pylist(), *alone[0]["message"].to_pylist()]
     assert mixed.split.columns["message"].null_count == texts.count(None)
+
+
+@pytest.mark.parametrize("layout", ["compatible", "lean"])
+@pytest.mark.parametrize("gone", [BitMap(), BitMap(range(0, 1400, 3))], ids=["all", "some"])
+def test_merged_rows_are_compressed_anew_when_asked(tmp_path, layout, gone):
+    parts = [some_rows(1400, seed) for seed in (1, 2)]
+    # so many blocks that they would be copied
+    options = {"layout": layout, "store_block_bytes": 2048}
+    written = [write_split(tmp_path, part, **options) for part in parts]
+    store = written[0][0]
+    inputs = [MergeInput(path, None, gone.serialize()) for _, path in written]
+    asked: tuple[dict[str, str], ...] = (
+        {},
+        {"store_compression": "zstd:1"},
+        {"store_compression": "zstd:19"},
+    )
+    kept = [row for row in range(1400) if row not in gone]
+    expected = pa.concat_tables([part.take(kept) for part in parts])
+    sizes = []
+    for number, more in enumerate(asked):
+        path = f"{number}.split"
+        assert merge_splits(inputs, store, path, options={"layout": layout, **more}).skipped == {}
+        assert Split.verify(store, path) == []
+        split = Split(store, path, schema=expected.schema)
+        assert rows_of(split, expected.schema) == repr(expected.to_pylist())
+        [rows] = [part for part in split.components() if part["component_type"] == "store"]
+        sizes.append(rows["size_bytes"])
+    assert sizes[2] < sizes[1] <= sizes[0]
+    # copied blocks and compressed ones merge again
+    again = [MergeInput(f"{number}.split") for number in range(3)]
+    merge_splits(again, store, "again.split")
+    thrice = pa.concat_tables([expected] * 3)
+    found = Split(store, "again.split", schema=expected.schema)
+    assert rows_of(found, expected.schema) == repr(thrice.to_pylist())

@@ -85,4 +85,6 @@ def _engine_options(settings: Settings) -> dict[str, Any]:
         "heap_bytes": settings.get(keys.MERGE_HEAP_BYTES),
     }
     temp = settings.get(keys.MERGE_TEMP_DIRECTORY)
+    level = settings.get(keys.MERGE_COMPRESSION_LEVEL)
+    options |= {"store_compression": f"zstd:{level}"} if level else {}
     return options | ({"temp_dir": temp} if temp else {})

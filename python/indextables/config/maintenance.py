@@ -63,6 +63,15 @@ MERGE_HEAP_BYTES = Option(
     "Memory of one merge.",
     _GROUP,
 )
+MERGE_COMPRESSION_LEVEL = Option(
+    "merge.compressionLevel",
+    optional(integer(1, 22)),
+    None,
+    "Level of zstd with which merges compress stored rows anew: higher levels take less space and "
+    "longer to merge. By default, rows stay compressed as they were written.",
+    _GROUP,
+    _ALL,
+)
 MERGE_TEMP_DIRECTORY = Option(
     "merge.tempDirectoryPath",
     optional(TEXT),

@@ -1,5 +1,6 @@
 //! Several splits to one: tantivy merges the segments, the sidecars are folded.
 
+mod compress;
 mod fold;
 mod input;
 mod rewrite;
@@ -8,8 +9,8 @@ mod tests;
 
 use std::sync::Arc;
 
+use tantivy::Index;
 use tantivy::indexer::merge_filtered_segments;
-use tantivy::{Index, IndexSettings};
 
 use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
@@ -77,7 +78,10 @@ fn merge_alike(
     cancel: &Cancel,
 ) -> Result<FinishedSegment> {
     let scratch = Scratch::create(options.temp_dir.as_deref(), cancel.clone())?;
-    let index = merge_segments(&open, &scratch)?;
+    let index = merge_segments(&open, options, &scratch)?;
+    if options.store_compression.is_some() {
+        compress::compress_rows(&index, &scratch)?;
+    }
     let (sidecar, nulls) = fold::fold(&open, &index)?;
     forget_documents(&index, &scratch)?;
     Ok(FinishedSegment { index, scratch, sidecar, nulls })
@@ -118,7 +122,7 @@ fn unlike(open: &[OpenInput]) -> Option<(String, String)> {
     Some((open[0].path.clone(), other.path.clone()))
 }
 
-fn merge_segments(open: &[OpenInput], target: &Scratch) -> Result<Index> {
+fn merge_segments(open: &[OpenInput], options: &WriteOptions, target: &Scratch) -> Result<Index> {
     let mut segments = Vec::new();
     let mut living = Vec::new();
     for input in open {
@@ -130,9 +134,10 @@ fn merge_segments(open: &[OpenInput], target: &Scratch) -> Result<Index> {
             base += rows;
         }
     }
-    let settings = IndexSettings {
-        docstore_compress_dedicated_thread: false,
-        ..open[0].index.settings().clone()
-    };
+    let mut settings = open[0].index.settings().clone();
+    settings.docstore_compress_dedicated_thread = false;
+    if options.store_compression.is_some() {
+        settings.docstore_compression = options.compressor()?;
+    }
     Ok(merge_filtered_segments(&segments, settings, living, target.clone())?)
 }

@@ -60,7 +60,7 @@ pub fn replace_columns(
     out: impl Write,
 ) -> Result<()> {
     let (footer, body) = Footer::extract_footer(file)?;
-    let mut out = Summed { out, sum: crc32fast::Hasher::new() };
+    let mut out = Summed::new(out);
     let mut columns = Dictionary::<RangeSSTable>::builder(Vec::new())?;
     let mut end = 0;
     for (name, handle) in ColumnarReader::open(body.clone())?.iter_columns()? {
@@ -81,19 +81,30 @@ pub fn replace_columns(
     out.write_all(&columns)?;
     out.write_all(&(columns.len() as u64).to_le_bytes())?;
     out.write_all(&body.slice_from_end(ROWS_AND_VERSION).read_bytes()?)?;
-    let Summed { mut out, sum } = out;
-    let footer = serde_json::to_vec(&Footer { crc: sum.finalize(), ..footer })?;
-    out.write_all(&footer)?;
-    out.write_all(&(footer.len() as u32).to_le_bytes())?;
-    out.write_all(&FOOTER_MAGIC.to_le_bytes())?;
-    out.flush()?;
+    out.seal(&footer)?;
     Ok(())
 }
 
-/// Sums up what is written.
-struct Summed<W> {
+/// A file of an index that takes the place of another one; sums up what is written.
+pub struct Summed<W> {
     out: W,
     sum: crc32fast::Hasher,
+}
+
+impl<W: Write> Summed<W> {
+    pub fn new(out: W) -> Self {
+        Self { out, sum: crc32fast::Hasher::new() }
+    }
+
+    /// Ends the file like the one it replaces, with the checksum of what was written.
+    pub fn seal(&mut self, replaced: &Footer) -> io::Result<()> {
+        let crc = self.sum.clone().finalize();
+        let footer = serde_json::to_vec(&Footer { crc, ..replaced.clone() })?;
+        self.out.write_all(&footer)?;
+        self.out.write_all(&(footer.len() as u32).to_le_bytes())?;
+        self.out.write_all(&FOOTER_MAGIC.to_le_bytes())?;
+        self.out.flush()
+    }
 }
 
 impl<W: Write> Write for Summed<W> {

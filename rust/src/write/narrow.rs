@@ -22,7 +22,8 @@ pub fn narrow_floats(index: &Index, scratch: &Scratch, sidecar: &mut Sidecar) ->
         sidecar.column(name).is_some_and(|column| column.encoding == Encoding::F64)
     };
     let any = sidecar.columns.iter().any(|column| column.encoding == Encoding::F64);
-    if sidecar.layout != Layout::Companion || !any {
+    // readers of other writers' splits take numbers for numbers
+    if sidecar.layout == Layout::Compatible || !any {
         return Ok(());
     }
     let path = fast_path(index)?;
