@@ -167,6 +167,17 @@ argument, any string is analyzed by that tokenizer, or as that column is indexed
 SELECT indextables_analyze('api.OrderService', 'identifiers').text
 ```
 
+### Typical words
+
+`indextables_significant_terms('table', 'column', 'query'[, limit[, 'condition']])` is a table of the words that the rows of a search have more often than
+all rows, the most typical first: `word`, `rows` (of the search), `all_rows` (of the table) and `score`. The table is given by its name or path, the query may be NULL, the
+limit is 10 if not given, and the condition is one that [plain Python](python.md#count) takes. All arguments are constants. Of a search with more than 10,000 rows, the best matches
+are looked at; words of a single row are left out.
+
+```text
+SELECT word, score FROM indextables_significant_terms('logs', 'message', 'level:ERROR', 20)
+```
+
 ### Buckets
 
 These functions are group keys that the index computes. The arguments after the column are constants.

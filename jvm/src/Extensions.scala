@@ -39,6 +39,8 @@ class Extensions extends SparkSessionExtensionsProvider {
       }
       function(extensions, TextTokens.name, TextTokens.call)
       Buckets.names.foreach(name => function(extensions, name, Buckets.call(name)))
+      extensions.injectTableFunction((FunctionIdentifier(SignificantTerms.name),
+        new ExpressionInfo(getClass.getName, SignificantTerms.name), SignificantTerms.call))
     }
 
   private def function(extensions: SparkSessionExtensions, name: String, build: Seq[Expression] => Expression): Unit =

@@ -16,6 +16,7 @@ from indextables.errors import TableNotFoundError, from_text
 
 pytestmark = pytest.mark.spark
 SPEC = Path(__file__).parents[1] / "spec"
+EVENTS_SCHEMA = "id long, level string, message string"
 EVENTS = [
     (1, "ERROR", "timeout waiting for payment"),
     (2, "INFO", "cart opened"),
@@ -26,7 +27,7 @@ EVENTS = [
 @pytest.fixture
 def path(remote, table_path) -> str:
     """A table of three events, written through the server."""
-    frame = remote.createDataFrame(EVENTS, "id long, level string, message string")
+    frame = remote.createDataFrame(EVENTS, EVENTS_SCHEMA)
     writer = frame.write.format("indextables").option("indexing.typemap.message", "text")
     writer.save(table_path)
     return table_path
@@ -41,6 +42,17 @@ def test_rows_come_back(remote, path):
     assert rows(frame) == EVENTS
     assert rows(frame.where("id > 1 AND level = 'ERROR'").select("id")) == [(3,)]
     assert rows(frame.groupBy("level").count()) == [("ERROR", 2), ("INFO", 1)]
+
+
+def test_typical_words_in_sql(remote, path):
+    call = "indextables_significant_terms('{path}', 'message', 'level:ERROR', 3)"
+    found = remote.sql("SELECT * FROM " + call.format(path=path)).collect()
+    assert found == []  # no word is in two of these rows
+    remote.createDataFrame([(4, "ERROR", "timeout of cart")], EVENTS_SCHEMA).write.format(
+        "indextables"
+    ).mode("append").save(path)
+    found = remote.sql("SELECT word, rows, all_rows FROM " + call.format(path=path))
+    assert rows(found) == [("timeout", 2, 2)]
 
 
 def test_search_in_sql_and_frames(remote, path):

@@ -131,3 +131,26 @@ def test_words_are_suggested(tmp_path):
     ]
     assert table.suggest("tiemout", "m", similar=True)["word"].to_pylist() == ["timeout"]
     assert table.suggest("tx", "m").num_rows == 0
+
+
+def test_the_largest_splits_are_asked_for_suggestions(tmp_path):
+    path = str(tmp_path / "table")
+    options = {"indexing.typemap.m": "text"}
+    for rows, word in ((40, "timeout"), (3, "timer"), (20, "tinder"), (3, "tidy")):
+        noise = [f"{word} {number * 7919:x}" for number in range(rows)]
+        indextables.write(pa.table({"m": noise}), path, options=options)
+
+    def asked(most: int, text: str = "ti", **how: bool) -> list[tuple[str, int]]:
+        table = indextables.open(path, options={"read.suggest.maxSplits": str(most)})
+        found = table.suggest(text, "m", **how).to_pylist()
+        return [(each["word"], each["rows"]) for each in found]
+
+    words = [("timeout", 40), ("tinder", 20), ("tidy", 3), ("timer", 3)]
+    assert asked(0) == asked(4) == asked(100) == words
+    assert asked(2) == words[:2]
+    assert asked(1) == words[:1]
+    assert asked(1, "tindre", similar=True) == []
+    assert asked(2, "tindre", similar=True) == [("tinder", 20)]
+    table = indextables.open(path, options={"read.suggest.maxSplits": "1"})
+    typical = table.significant_terms("m", "tinder", limit=1).to_pylist()[0]
+    assert (typical["word"], typical["rows"], typical["all_rows"]) == ("tinder", 20, 20)

@@ -210,7 +210,8 @@ class Table:
 
         They are words of one column, or of all text columns. With `similar`, words that it may be
         a misspelling of, the nearest first. `rows` is in how many rows each is; rows that are
-        deleted count until their splits are merged.
+        deleted count until their splits are merged. Of a table with more than
+        `read.suggest.maxSplits` splits, the largest ones are asked.
         """
         columns = text_columns(self._table) if column is None else [column]
         found = suggest_words(self._table, columns, text, limit, similar=similar)

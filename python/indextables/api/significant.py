@@ -18,6 +18,8 @@ from indextables.read.spec import SCORE
 from indextables.read.suggest import count_words, require_words
 from indextables.read.table import OpenTable
 
+# as `significant_terms` has them: how many words are returned, of at least how many rows
+LIMIT, MIN_ROWS = 10, 2
 # so many of the commonest words of the rows are compared with the whole table
 _MOST_WORDS = 5_000
 

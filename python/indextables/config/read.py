@@ -135,6 +135,15 @@ JOIN_MAX_KEYS = Option(
     "Maximum number of keys that a join looks up in the index; 0 turns joins by index off.",
     _GROUP,
 )
+SUGGEST_MAX_SPLITS = Option(
+    "read.suggest.maxSplits",
+    integer(0),
+    100,
+    "Maximum number of splits whose words are suggested (`suggest`, `did_you_mean`, the page): the "
+    "largest ones, whose rows are counted; 0 reads every split.",
+    _GROUP,
+    _ALL,
+)
 MAX_UNQUALIFIED_FIELDS = Option(
     "indexquery.indexall.maxUnqualifiedFields",
     integer(0),

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,10 +36,11 @@ from indextables.runtime.side_by_side import side_by_side
 from indextables.storage import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from indextables.plan.aggregates import AggregatePlan
 
+T = TypeVar("T")
 _CORES = os.cpu_count() or 1
 # splits read concurrently over a network, and searches started ahead
 _REMOTE_READERS = 32
@@ -86,11 +87,12 @@ def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
 
 def gather_statistics(spec: ReadSpec, sources: Sequence[Source]) -> Iterable[dict[str, Any]]:
     """The statistics for scores of some splits, split by split."""
+    return ask_splits(spec, sources, lambda split: split.statistics(spec.queries))
 
-    def one(source: Source) -> dict[str, Any]:
-        return split_of(spec, source).statistics(spec.queries)
 
-    return side_by_side(one, sources, _readers(spec))
+def ask_splits(spec: ReadSpec, sources: Sequence[Source], ask: Callable[[Split], T]) -> list[T]:
+    """What some splits answer, split by split; several are asked at a time."""
+    return side_by_side(lambda source: ask(split_of(spec, source)), sources, _readers(spec))
 
 
 def explain_row(spec: ReadSpec, source: Source, row: int) -> dict[str, Any]:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
+from indextables.config import read as keys
 from indextables.errors import error
 from indextables.plan.tree import ALL
-from indextables.read.rows import split_of
+from indextables.read.rows import ask_splits
 from indextables.read.spec import sources_of, spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from indextables.engine.split import Split
     from indextables.plan.columns import ColumnInfo
     from indextables.read.table import OpenTable
 
+T = TypeVar("T")
 # so many words of each split are counted together
 _MOST_WORDS = 1000
 _MOST_EDITS = 2
@@ -45,10 +47,8 @@ def suggest_words(
 
 def count_words(table: OpenTable, column: str, words: Sequence[str]) -> list[int]:
     """In how many rows of a table each word of a column is."""
-    rows = [0] * len(words)
-    for split in _splits(table):
-        rows = [sum(pair) for pair in zip(rows, split.frequencies(column, words), strict=True)]
-    return rows
+    counts = _ask(table, lambda split: split.frequencies(column, words), most=0)
+    return [sum(rows) for rows in zip([0] * len(words), *counts, strict=True)]
 
 
 def text_columns(table: OpenTable) -> list[str]:
@@ -76,20 +76,27 @@ def _commonest(words: Counter[str], limit: int) -> list[tuple[str, int]]:
 def _count(
     table: OpenTable, columns: Sequence[str], text: str, distance: int | None
 ) -> Counter[str]:
-    """Words of all splits with the number of their rows."""
-    counted: Counter[str] = Counter()
-    for split in _splits(table):
+    """Words of the largest splits with the number of their rows."""
+
+    def words(split: Split) -> Counter[str]:
+        counted: Counter[str] = Counter()
         for column in columns:
             if distance is None:
                 found = split.complete(column, text, _MOST_WORDS)
             else:
                 found = split.similar(column, text, distance, _MOST_WORDS)
             counted.update(dict(found))
-    return counted
+        return counted
+
+    most = table.settings.get(keys.SUGGEST_MAX_SPLITS)
+    return sum(_ask(table, words, most), Counter[str]())
 
 
-def _splits(table: OpenTable) -> Iterator[Split]:
-    """The live splits, open one after the other."""
+def _ask(table: OpenTable, ask: Callable[[Split], T], most: int) -> list[T]:
+    """What live splits answer: all of them, or the `most` largest ones."""
     files = table.snapshot.files()
+    if 0 < most < files.num_rows:
+        largest = files.sort_by([("size", "descending"), ("path", "ascending")])
+        files = largest.slice(0, most)
     spec = spec_of(table.store, table.settings, table.snapshot, pa.schema([]), queries=[ALL])
-    return (split_of(spec, source) for source in sources_of(files, [0] * files.num_rows))
+    return ask_splits(spec, sources_of(files, [0] * files.num_rows), ask)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from indextables.plan.filters import EXACT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -34,6 +36,9 @@ def describe_scan(body: Mapping[str, Any], plan: ScanPlan, *, local: bool) -> st
     parts = [f"columns: [{', '.join(f['name'] for f in body['schema']['fields'])}]"]
     if body.get("predicates"):
         parts.append(f"pushed filters: [{_joined(body['predicates'])}]")
+        grades = zip(body["predicates"], plan.filters.pushed, strict=False)
+        if checked := [predicate for predicate, grade in grades if grade != EXACT]:
+            parts.append(f"checked by Spark: [{_joined(checked)}]")
     if body.get("runtime"):
         parts.append(f"runtime filters: [{_joined(body['runtime'])}]")
     aggregation = body.get("aggregation")

@@ -57,6 +57,7 @@ OPERATIONS = {
     "bucket": "buckets:bucket",
     "matcher": "matcher:matcher",
     "analyzer": "analyzer:analyzer",
+    "significant_terms": "significant:significant_terms",
     "companion": "companions:companion",
     "companion_path": "companions:companion_path",
     "prepare_write": "write:prepare",
@@ -86,6 +87,7 @@ _STOPPABLE = frozenset(
         "run",
         "join",
         "column_statistics",
+        "significant_terms",
         "command",
         "command_next",
     )
