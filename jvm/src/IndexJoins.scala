@@ -41,11 +41,14 @@ object IndexJoins extends Rule[LogicalPlan] {
         case LeftOuter => (false, true)
         case _ => (false, false)
       }
-      if (fewerLeft && reads(left).nonEmpty) join.copy(left = narrow(leftKeys, left, rightKeys, right))
-      else if (fewerRight && reads(right).nonEmpty) join.copy(right = narrow(rightKeys, right, leftKeys, left))
+      if (fewerLeft && isNarrowed(left)) join.copy(left = narrow(leftKeys, left, rightKeys, right))
+      else if (fewerRight && isNarrowed(right)) join.copy(right = narrow(rightKeys, right, leftKeys, left))
       else join
     case _ => join
   }
+
+  /** Whether a side reads one of our tables by tasks; small ones are read whole. */
+  private def isNarrowed(side: LogicalPlan): Boolean = !side.isStreaming && reads(side).exists(!_.scan.isLocal)
 
   /** One side of a join, with runtime filters on those of its keys that the index answers. */
   private def narrow(keys: Seq[Expression], side: LogicalPlan, otherKeys: Seq[Expression],

@@ -106,6 +106,24 @@ def test_without_adaptive_plans_keys_are_looked_up_too(spark: Any, truth: Any) -
         spark.conf.unset("spark.sql.adaptive.enabled")
 
 
+@pytest.mark.parametrize("hint", [BROADCAST, MERGE])
+def test_a_small_table_gives_the_keys_of_a_large_one(
+    spark: Any, truth: Any, tmp_path: Path, hint: str
+) -> None:
+    del truth
+    path = str(tmp_path / "few")
+    few = spark.table("keys").where("id % 2 = 0").select("id", "word", "n").coalesce(1)
+    few.write.format("indextables").save(path)
+    spark.read.format("indextables").load(path).createOrReplaceTempView("few_keys")
+    for statement in (
+        "SELECT t.*, k.n FROM few_keys k JOIN {t} t ON k.word = t.word",
+        "SELECT t.*, k.n FROM {t} t JOIN few_keys k ON k.word = t.word",
+        "SELECT t.id, k.n FROM few_keys k LEFT JOIN {t} t ON k.id = t.id AND t.i32 > 0",
+    ):
+        plan = check(spark, statement, hint)
+        assert narrowed(plan), plan
+
+
 def test_too_many_keys_are_left_to_spark(spark: Any, truth: Any) -> None:
     del truth
     statement = "SELECT t.* FROM {t} t JOIN keys k ON t.id = k.id"
