@@ -60,8 +60,8 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
     def has(word: str) -> str:
         return f"hasToken(message, '{word}')"
 
-    def count(condition: str) -> Callable[[], object]:
-        return lambda: int(ask(f"SELECT count() FROM db.events WHERE {condition}")[0][0])
+    def count(condition: str) -> object:
+        return int(ask(f"SELECT count() FROM db.events WHERE {condition}")[0][0])
 
     def grouped(where: str) -> Callable[[], object]:
         sql = f"SELECT service, count() FROM db.events {where} GROUP BY service"
@@ -70,18 +70,18 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
     first, second = q.PHRASE.split()
     phrase = f"{has(first)} AND {has(second)} AND message LIKE '%{q.PHRASE}%'"
     newest = f"SELECT id FROM db.events WHERE {has(q.FILTERED)} ORDER BY id DESC LIMIT {q.TOP}"
-    lookup = f"SELECT message, * FROM db.events WHERE id = {q.ID}"
+    lookup = "SELECT message, * FROM db.events WHERE id = {}"
     return {
-        q.COUNT_RARE: count(has(q.rare_word(rows))),
-        q.COUNT_COMMON: count(has(q.COMMON)),
-        q.COUNT_PHRASE: count(phrase),
-        q.COUNT_ALL_OF: count(" AND ".join(map(has, q.ALL_OF))),
-        q.COUNT_ANY_OF: count(" OR ".join(map(has, q.ANY_OF))),
+        q.COUNT_RARE: lambda: count(has(q.wanted.rare)),
+        q.COUNT_COMMON: lambda: count(has(q.COMMON)),
+        q.COUNT_PHRASE: lambda: count(phrase),
+        q.COUNT_ALL_OF: lambda: count(" AND ".join(map(has, q.ALL_OF))),
+        q.COUNT_ANY_OF: lambda: count(" OR ".join(map(has, q.ANY_OF))),
         q.NEWEST: lambda: [int(row[0]) for row in ask(newest)],
-        q.LOOKUP: lambda: [row[0] for row in ask(lookup)],
+        q.LOOKUP: lambda: [row[0] for row in ask(lookup.format(q.wanted.id))],
         q.FILTER_GROUP: grouped(f"WHERE {has(q.FILTERED)} AND level = 'ERROR'"),
         q.GROUP: grouped(""),
-        q.CONTAINS: count(f"message LIKE '%{q.SUBSTRING}%'"),
+        q.CONTAINS: lambda: count(f"message LIKE '%{q.SUBSTRING}%'"),
     }
 
 

@@ -36,23 +36,23 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
     def ask(sql: str) -> list[Any]:
         return database.execute(sql).fetchall()
 
-    def count(condition: str) -> Callable[[], object]:
-        return lambda: ask(f"SELECT count(*) FROM {source} WHERE {condition}")[0][0]
+    def count(condition: str) -> object:
+        return ask(f"SELECT count(*) FROM {source} WHERE {condition}")[0][0]
 
     by = "SELECT service, count(*) FROM {source} {where} GROUP BY service"
     filtered = f"WHERE {has(q.FILTERED)} AND level = 'ERROR'"
     newest = f"SELECT id FROM {source} WHERE {has(q.FILTERED)} ORDER BY id DESC LIMIT {q.TOP}"
     return {
-        q.COUNT_RARE: count(has(q.rare_word(rows))),
-        q.COUNT_COMMON: count(has(q.COMMON)),
-        q.COUNT_PHRASE: count(has(q.PHRASE)),
-        q.COUNT_ALL_OF: count(" AND ".join(map(has, q.ALL_OF))),
-        q.COUNT_ANY_OF: count(" OR ".join(map(has, q.ANY_OF))),
+        q.COUNT_RARE: lambda: count(has(q.wanted.rare)),
+        q.COUNT_COMMON: lambda: count(has(q.COMMON)),
+        q.COUNT_PHRASE: lambda: count(has(q.PHRASE)),
+        q.COUNT_ALL_OF: lambda: count(" AND ".join(map(has, q.ALL_OF))),
+        q.COUNT_ANY_OF: lambda: count(" OR ".join(map(has, q.ANY_OF))),
         q.NEWEST: lambda: [row[0] for row in ask(newest)],
         q.LOOKUP: lambda: [
-            row[0] for row in ask(f"SELECT message, * FROM {source} WHERE id = {q.ID}")
+            row[0] for row in ask(f"SELECT message, * FROM {source} WHERE id = {q.wanted.id}")
         ],
         q.FILTER_GROUP: lambda: dict(ask(by.format(source=source, where=filtered))),
         q.GROUP: lambda: dict(ask(by.format(source=source, where=""))),
-        q.CONTAINS: count(f"message LIKE '%{q.SUBSTRING}%'"),
+        q.CONTAINS: lambda: count(f"message LIKE '%{q.SUBSTRING}%'"),
     }

@@ -45,8 +45,8 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
     """Write a dataset and answer from it."""
     data = _write(rows, folder / "events.lance")
 
-    def count(query: object) -> Callable[[], object]:
-        return lambda: (
+    def count(query: object) -> object:
+        return (
             data.scanner(columns=["id"], disable_scoring_autoprojection=True, full_text_query=query)
             .to_table()
             .num_rows
@@ -72,7 +72,7 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
         return int(found.num_rows)
 
     def lookup() -> list[str]:
-        found = data.scanner(filter=f"id = {q.ID}").to_table()
+        found = data.scanner(filter=f"id = {q.wanted.id}").to_table()
         return list(found["message"].to_pylist())
 
     def words(*given: str) -> MatchQuery:
@@ -80,11 +80,11 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
 
     contains = f"contains(message, '{q.SUBSTRING}')"
     return {
-        q.COUNT_RARE: count(words(q.rare_word(rows))),
-        q.COUNT_COMMON: count(words(q.COMMON)),
-        q.COUNT_PHRASE: count(PhraseQuery(q.PHRASE, "message")),
-        q.COUNT_ALL_OF: count(_all_of(q.ALL_OF)),
-        q.COUNT_ANY_OF: count(words(*q.ANY_OF)),
+        q.COUNT_RARE: lambda: count(words(q.wanted.rare)),
+        q.COUNT_COMMON: lambda: count(words(q.COMMON)),
+        q.COUNT_PHRASE: lambda: count(PhraseQuery(q.PHRASE, "message")),
+        q.COUNT_ALL_OF: lambda: count(_all_of(q.ALL_OF)),
+        q.COUNT_ANY_OF: lambda: count(words(*q.ANY_OF)),
         q.BEST: best,
         q.NEWEST: newest,
         q.LOOKUP: lookup,

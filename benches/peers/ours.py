@@ -29,7 +29,6 @@ def build(
     """Write a table and answer from it."""
     options = {**_OPTIONS, "indexing.layout": layout}
     table = indextables.write(rows, str(folder / "table"), options=options)
-    rare = q.rare_word(rows)
     where = "level = 'ERROR'"
 
     def grouped(**more: str) -> dict[str, int]:
@@ -42,10 +41,10 @@ def build(
         return list(found["id"].to_pylist())
 
     def lookup() -> list[str]:
-        return list(table.scan(where=f"id = {q.ID}")["message"].to_pylist())
+        return list(table.scan(where=f"id = {q.wanted.id}")["message"].to_pylist())
 
     return {
-        q.COUNT_RARE: lambda: table.count(query=f"message:{rare}"),
+        q.COUNT_RARE: lambda: table.count(query=f"message:{q.wanted.rare}"),
         q.COUNT_COMMON: lambda: table.count(query=f"message:{q.COMMON}"),
         q.COUNT_PHRASE: lambda: table.count(query=f'message:"{q.PHRASE}"'),
         q.COUNT_ALL_OF: lambda: table.count(query=f"message:({' AND '.join(q.ALL_OF)})"),

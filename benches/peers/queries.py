@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ ALL_OF = ("timeout", "payment", "cart")
 ANY_OF = ("timeout", "reset", "expired")
 FILTERED = "timeout"
 SUBSTRING = "imeou"
-ID = 54_321
 TOP = 10
 
 COUNT_RARE = "count of a rare word"
@@ -30,7 +30,19 @@ GROUP = "group by"
 CONTAINS = "count of a substring"
 
 
-def rare_word(rows: pa.Table) -> str:
-    """A number in the messages that stands for nothing else."""
-    found = re.search(r"\b\d{5}\b", rows.column("message")[rows.num_rows // 2].as_py())
-    return found[0] if found else "31337"
+@dataclass
+class Wanted:
+    """What the next lookups look for: each looks for something else, as those of users do."""
+
+    id: int = 0
+    rare: str = ""
+
+    def choose(self, rows: pa.Table, number: int) -> None:
+        """The id of a row all over the table, and a number that stands in its message only."""
+        # a prime far from the periods of the sample
+        place = number * 7_919 % rows.num_rows
+        found = re.search(r"\b\d{5}\b", rows.column("message")[place].as_py())
+        self.id, self.rare = rows.column("id")[place].as_py(), found[0] if found else "31337"
+
+
+wanted = Wanted()

@@ -49,8 +49,8 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
     def ask(sql: str) -> list[Any]:
         return database.execute(sql).fetchall()
 
-    def count(query: str) -> Callable[[], object]:
-        return lambda: ask(f"SELECT count(*) FROM words WHERE words MATCH '{query}'")[0][0]
+    def count(query: str) -> object:
+        return ask(f"SELECT count(*) FROM words WHERE words MATCH '{query}'")[0][0]
 
     joined = f"events e JOIN words w ON e.rowid = w.rowid WHERE w.words MATCH '{q.FILTERED}'"
     best = f"SELECT e.* FROM {joined} ORDER BY bm25(words) LIMIT {q.TOP}"
@@ -59,15 +59,15 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
     grouped = "SELECT service, count(*) FROM events GROUP BY service"
     like = f"SELECT count(*) FROM events WHERE message LIKE '%{q.SUBSTRING}%'"
     return {
-        q.COUNT_RARE: count(q.rare_word(rows)),
-        q.COUNT_COMMON: count(q.COMMON),
-        q.COUNT_PHRASE: count(f'"{q.PHRASE}"'),
-        q.COUNT_ALL_OF: count(" AND ".join(q.ALL_OF)),
-        q.COUNT_ANY_OF: count(" OR ".join(q.ANY_OF)),
+        q.COUNT_RARE: lambda: count(q.wanted.rare),
+        q.COUNT_COMMON: lambda: count(q.COMMON),
+        q.COUNT_PHRASE: lambda: count(f'"{q.PHRASE}"'),
+        q.COUNT_ALL_OF: lambda: count(" AND ".join(q.ALL_OF)),
+        q.COUNT_ANY_OF: lambda: count(" OR ".join(q.ANY_OF)),
         q.BEST: lambda: len(ask(best)),
         q.NEWEST: lambda: [row[0] for row in ask(newest)],
         q.LOOKUP: lambda: [
-            row[0] for row in ask(f"SELECT message, * FROM events WHERE id = {q.ID}")
+            row[0] for row in ask(f"SELECT message, * FROM events WHERE id = {q.wanted.id}")
         ],
         q.FILTER_GROUP: lambda: dict(ask(filtered)),
         q.GROUP: lambda: dict(ask(grouped)),

@@ -44,23 +44,23 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
     def parsed(query: str) -> tantivy.Query:
         return index.parse_query(query, ["message"])
 
-    def count(query: str) -> Callable[[], object]:
-        return lambda: searcher.search(parsed(query), limit=1, count=True).count
+    def count(query: str) -> object:
+        return searcher.search(parsed(query), limit=1, count=True).count
 
     def rows_of(query: str, **more: object) -> list[dict[str, list[object]]]:
         found = searcher.search(parsed(query), limit=q.TOP, count=False, **more)
         return [searcher.doc(place).to_dict() for _, place in found.hits]
 
     return {
-        q.COUNT_RARE: count(q.rare_word(rows)),
-        q.COUNT_COMMON: count(q.COMMON),
-        q.COUNT_PHRASE: count(f'"{q.PHRASE}"'),
-        q.COUNT_ALL_OF: count(" AND ".join(q.ALL_OF)),
-        q.COUNT_ANY_OF: count(" OR ".join(q.ANY_OF)),
+        q.COUNT_RARE: lambda: count(q.wanted.rare),
+        q.COUNT_COMMON: lambda: count(q.COMMON),
+        q.COUNT_PHRASE: lambda: count(f'"{q.PHRASE}"'),
+        q.COUNT_ALL_OF: lambda: count(" AND ".join(q.ALL_OF)),
+        q.COUNT_ANY_OF: lambda: count(" OR ".join(q.ANY_OF)),
         q.BEST: lambda: len(rows_of(q.FILTERED)),
         q.NEWEST: lambda: [
             row["id"][0]
             for row in rows_of(q.FILTERED, order_by_field="id", order=tantivy.Order.Desc)
         ],
-        q.LOOKUP: lambda: [row["message"][0] for row in rows_of(f"id:{q.ID}")],
+        q.LOOKUP: lambda: [row["message"][0] for row in rows_of(f"id:{q.wanted.id}")],
     }

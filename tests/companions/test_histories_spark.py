@@ -50,10 +50,10 @@ def ask_history(spark: Any, kind: str, seed: str, folder: Path, steps: int) -> N
         _, rows = history.now()
         for path, options in PATHS.items():
             frame = spark.read.format("indextables").options(**options).load(index.place)
-            frame.createOrReplaceTempView("history")
+            frame.createOrReplaceTempView("asked")
             for _ in range(QUESTIONS):
                 question = draw(rng, history.maker.made, message_column(frame.columns))
-                statement = question.sql(frame.columns).format(t="history")
+                statement = question.sql(frame.columns).format(t="asked")
                 found = [row.asDict() for row in spark.sql(statement).collect()]
                 expected = question.truth(rows)
                 assert question.answer(found) == expected, f"{seed} {path}: {done} {statement}"

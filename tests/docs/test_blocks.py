@@ -28,6 +28,10 @@ def test_the_blocks_of_a_page_run(page: Path, spark: Any, tmp_path: Path, monkey
     finally:
         for key in set(spark.conf.getAll) - before:
             spark.conf.unset(key)
+        # a page does not see the views of another one
+        for view in spark.catalog.listTables():
+            if view.isTemporary:
+                spark.catalog.dropTempView(view.name)
 
 
 def run(page: Path, spark: Any, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ class CommitQueue:
         self._path = path
         self._run = run
         # held during a commit
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()
         self._lock = threading.Lock()
         self._waiting: list[tuple[Transaction, Future[Committed]]] = []
 

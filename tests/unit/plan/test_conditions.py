@@ -85,10 +85,11 @@ def test_what_differs_between_splits_or_is_not_exact_stays_with_spark(unanswered
     assert planned(unanswered, complete=False) is None
 
 
-def test_members_of_structs_are_keys_and_arguments_unless_they_are_floating():
+def test_members_of_structs_are_keys_and_arguments():
     found = planned({"agg": "MAX", "args": [{"col": ["s", "a"]}]}, keys=[("s", "a")])
     assert found.request["group_by"] == [{"field": "s.a"}]
     assert found.request["functions"] == [{"op": "max", "field": "s.a"}]
-    assert planned({"agg": "COUNT_STAR"}, keys=[("s", "x")]) is None
+    floating = planned({"agg": "COUNT_STAR"}, keys=[("s", "x")])
+    assert floating.request["group_by"] == [{"field": "s.x"}]
     assert planned({"agg": "COUNT", "args": [{"col": ["s", "x"]}]}) is not None
     assert planned({"agg": "COUNT_STAR"}, keys=[("s",)]) is None
