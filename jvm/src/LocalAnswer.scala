@@ -153,9 +153,14 @@ object LocalAnswer {
     val reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator)
     val schema = try ArrowUtils.fromArrowSchema(reader.getVectorSchemaRoot.getSchema)
       finally { reader.close(); allocator.close() }
-    val rows = ArrayBuffer.empty[InternalRow]
-    foreachRow(stream)(row => rows += row.copy())
-    LocalRelation(toAttributes(schema), rows.toSeq)
+    LocalRelation(toAttributes(schema), rows(stream))
+  }
+
+  /** All rows, to keep. */
+  def rows(stream: Array[Byte]): Seq[InternalRow] = {
+    val found = ArrayBuffer.empty[InternalRow]
+    foreachRow(stream)(row => found += row.copy())
+    found.toSeq
   }
 
   /** Calls `use` with rows that are valid until it returns. */

@@ -90,8 +90,8 @@ object Rpc {
     }
   }
   private val repeatable = Set("ping", "echo", "describe_error", "refuse", "listen", "load", "require", "partitions",
-    "push", "offer", "plan", "run", "join", "column_statistics", "bucket", "matcher", "analyzer", "significant_terms", "companion",
-    "companion_path", "can_evolve", "prepare_write", "begin_write", "abort", "lost", "can_delete", "stream_start",
+    "push", "offer", "plan", "run", "join", "column_statistics", "bucket", "matcher", "analyzer", "significant_terms",
+    "companion", "companion_path", "can_evolve", "prepare_write", "begin_write", "abort", "lost", "can_delete", "stream_start",
     "stream_latest", "stream_plan", "command_schema")
 
   private def sendBySpark(operation: String, request: ObjectNode, again: Boolean): Reply = {

@@ -2,8 +2,6 @@ package org.apache.spark.sql.indextables
 
 import java.util.{Collections, EnumSet}
 
-import scala.collection.mutable.ArrayBuffer
-
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.sql.{AnalysisException, SparkSession}
@@ -72,10 +70,7 @@ class SignificantTerms(request: ObjectNode) extends Table with SupportsRead {
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () => new LocalScan {
     override def readSchema(): StructType = schema()
     override def description(): String = s"$name of the column ${request.get("column")}"
-    override lazy val rows: Array[InternalRow] = {
-      val found = ArrayBuffer.empty[InternalRow]
-      LocalAnswer.foreachRow(Rpc.call("significant_terms", request).parts(0))(row => found += row.copy())
-      found.toArray
-    }
+    override lazy val rows: Array[InternalRow] =
+      LocalAnswer.rows(Rpc.call("significant_terms", request).parts(0)).toArray
   }
 }

@@ -17,6 +17,7 @@ from indextables.storage import open_store
 
 DATA = Path(__file__).parents[1] / "data"
 TABLES = sorted(str(f.relative_to(DATA)) for f in DATA.glob("own-*/*") if f.is_dir())
+ANEW = {"spark.indextables.merge.compressionLevel": "12"}
 
 
 def in_order(rows: pa.Table) -> pa.Table:
@@ -58,8 +59,9 @@ def test_a_table_takes_more_rows(name, tmp_path):
     assert same(table.scan(), pa.concat_tables([expected, more]))
 
 
+@pytest.mark.parametrize("given", [{}, ANEW], ids=["as they are", "compressed anew"])
 @pytest.mark.parametrize("name", TABLES)
-def test_old_splits_merge_with_new_ones(name, tmp_path):
+def test_old_splits_merge_with_new_ones(name, given, tmp_path):
     path = tmp_path / "t"
     shutil.copytree(DATA / name / "table", path)
     expected = pq.read_table(DATA / name / "expected.parquet")
@@ -67,7 +69,7 @@ def test_old_splits_merge_with_new_ones(name, tmp_path):
     more = expected.slice(0, 5).set_column(0, expected.schema.field("id"), ids)
     before = open_log(open_store(str(path))).snapshot().num_files
     indextables.write(more, str(path), mode="append")
-    execute(f"MERGE SPLITS '{path}'", LocalContext())
+    execute(f"MERGE SPLITS '{path}'", LocalContext(given))
     assert open_log(open_store(str(path))).snapshot().num_files <= before
     assert same(indextables.open(str(path)).scan(), pa.concat_tables([expected, more]))
 
@@ -116,16 +118,3 @@ def test_doubles_are_found_in_old_and_new_splits_and_when_they_are_merged(name, 
     check(2)
     execute(f"MERGE SPLITS '{path}'", LocalContext())
     check(2)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_old_splits_are_compressed_anew_when_they_are_merged(name, tmp_path):
-    path = tmp_path / "t"
-    shutil.copytree(DATA / name / "table", path)
-    expected = pq.read_table(DATA / name / "expected.parquet")
-    ids = pa.array(range(10_000, 10_005), expected.schema.field("id").type)
-    more = expected.slice(0, 5).set_column(0, expected.schema.field("id"), ids)
-    indextables.write(more, str(path), mode="append")
-    context = LocalContext({"spark.indextables.merge.compressionLevel": "12"})
-    execute(f"MERGE SPLITS '{path}'", context)
-    assert same(indextables.open(str(path)).scan(), pa.concat_tables([expected, more]))

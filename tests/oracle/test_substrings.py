@@ -93,6 +93,19 @@ def test_explain_says_what_is_read(spark, views):
     assert "CONTAINS(LOWER(message)" in plan("message ILIKE '%rror%'")
 
 
+def plan_of_counts(spark, local: str, condition: str) -> str:
+    """What EXPLAIN shows for aggregates of the rows, which must be those of Parquet."""
+    counted = "SELECT count(*), min(id), max(id) FROM {} WHERE " + condition
+    wanted = spark.sql(counted.format("plain")).first()
+    spark.conf.set(LOCAL, local)
+    try:
+        assert spark.sql(counted.format("indexed")).first() == wanted
+        plan = spark.sql("EXPLAIN " + counted.format("indexed")).first()[0]
+    finally:
+        spark.conf.unset(LOCAL)
+    return plan
+
+
 @pytest.mark.parametrize("local", ["true", "false"], ids=["planner", "executors"])
 @pytest.mark.parametrize(
     "condition",
@@ -107,15 +120,8 @@ def test_explain_says_what_is_read(spark, views):
     ],
 )
 def test_ascii_in_any_case_is_counted_by_the_index(spark, views, local: str, condition: str):
-    counted = "SELECT count(*), min(id), max(id) FROM {} WHERE " + condition
-    wanted = spark.sql(counted.format("plain")).first()
-    spark.conf.set(LOCAL, local)
-    try:
-        assert spark.sql(counted.format("indexed")).first() == wanted
-        plan = spark.sql("EXPLAIN " + counted.format("indexed")).first()[0]
-        assert "pushed aggregates: [COUNT(*), MIN(id), MAX(id)]" in plan
-    finally:
-        spark.conf.unset(LOCAL)
+    plan = plan_of_counts(spark, local, condition)
+    assert "pushed aggregates: [COUNT(*), MIN(id), MAX(id)]" in plan
 
 
 @pytest.mark.parametrize("local", ["true", "false"], ids=["planner", "executors"])
@@ -133,18 +139,11 @@ def test_ascii_in_any_case_is_counted_by_the_index(spark, views, local: str, con
     ],
 )
 def test_other_texts_in_any_case_are_checked_by_spark(spark, views, local: str, condition: str):
-    counted = "SELECT count(*), min(id), max(id) FROM {} WHERE " + condition
-    wanted = spark.sql(counted.format("plain")).first()
-    spark.conf.set(LOCAL, local)
-    try:
-        assert spark.sql(counted.format("indexed")).first() == wanted
-        plan = spark.sql("EXPLAIN " + counted.format("indexed")).first()[0]
-        assert "pushed aggregates" not in plan
-        # what is too short for the index is not pushed down at all
-        assert ("LOWER(" in plan) == ("checked by Spark: [" in plan)
-        assert any(word in plan for word in ("filtered by", "Filter "))
-    finally:
-        spark.conf.unset(LOCAL)
+    plan = plan_of_counts(spark, local, condition)
+    assert "pushed aggregates" not in plan
+    # what is too short for the index is not pushed down at all
+    assert ("LOWER(" in plan) == ("checked by Spark: [" in plan)
+    assert any(word in plan for word in ("filtered by", "Filter "))
 
 
 def test_other_texts_in_any_case_are_narrowed_by_the_index(spark, views):
