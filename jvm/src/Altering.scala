@@ -11,18 +11,18 @@ import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.connector.catalog.{ColumnDefaultValue, Identifier, TableCatalog, TableChange}
 import org.apache.spark.sql.connector.catalog.TableChange.{AddColumn, ColumnPosition, UpdateColumnPosition}
 
-/** ALTER TABLE: the table's own log says what the table is, all of the changes or none. */
+/** ALTER TABLE: changes the table's own log, which defines the table. Either all changes are made or none. */
 object Altering {
-  /** Change a table; `name` is how SQL calls it. */
+  /** Change a table; `name` is its name in SQL. */
   def alter(request: ObjectNode, name: Seq[String], changes: Seq[TableChange]): Unit =
     alter(request, name, changes, () => ())
 
-  /** Change a table that another catalog names; that catalog's copy of the schema and properties follows. */
+  /** Change a table of another catalog, then that catalog's copy of the schema and properties. */
   def alter(table: IndexTable, catalog: TableCatalog, name: Identifier, changes: Seq[TableChange]): Unit = {
     val (columns, properties) = copy(table, changes).partition(_.isInstanceOf[TableChange.ColumnChange])
     alter(table.request(), (catalog.name +: name.namespace.toSeq) :+ name.name, changes, () => {
       if (properties.nonEmpty) catalog.alterTable(name, properties: _*)
-      // the log has the columns: a copy that fell behind, by a write to the path, is not a reason to fail
+      // the log defines the columns: a copy that a write to the path has left stale must not fail the statement
       if (columns.nonEmpty) Try(catalog.alterTable(name, columns: _*))
     })
   }
@@ -44,7 +44,7 @@ object Altering {
     }
   }
 
-  /** Existing rows get the values that Python returns. */
+  /** Give existing rows the values that Python returns. */
   private def update(name: Seq[String], todo: ObjectNode): Unit = {
     val fills = todo.get("fills").elements().asScala.map(_.asText).toSeq
     if (fills.nonEmpty) {
@@ -53,7 +53,7 @@ object Altering {
     }
   }
 
-  /** Changes that rely on the update, which is repeated while others write in between. */
+  /** Make the changes that depend on the update. It is repeated as long as other writers commit in between. */
   @scala.annotation.tailrec
   private def finish(request: ObjectNode, name: Seq[String], todo: ObjectNode, after: Long): Unit =
     if (!todo.get("then").isEmpty) {
@@ -66,7 +66,7 @@ object Altering {
       }
     }
 
-  /** What a catalog keeps: partition columns at the end, and no default values, which it allows few formats. */
+  /** The changes as a catalog takes them: partition columns last, no default values, which it allows for few formats. */
   private def copy(table: IndexTable, changes: Seq[TableChange]): Seq[TableChange] = {
     val partitions = table.state.partitionColumns
     val last = table.schema.fieldNames.filterNot(partitions.contains).lastOption
@@ -101,14 +101,8 @@ object Altering {
       val node = column(c.fieldNames)
       node.putObject("drop").put("if_exists", c.ifExists)
       node
-    case c: TableChange.UpdateColumnType =>
-      val node = column(c.fieldNames)
-      node.set[ObjectNode]("type", Encoder.typeOf(c.newDataType))
-      node
-    case c: UpdateColumnPosition =>
-      val node = column(c.fieldNames)
-      node.set[ObjectNode]("move", position(c.position))
-      node
+    case c: TableChange.UpdateColumnType => column(c.fieldNames).set[ObjectNode]("type", Encoder.typeOf(c.newDataType))
+    case c: UpdateColumnPosition => column(c.fieldNames).set[ObjectNode]("move", position(c.position))
     case other if Compat.hasConstraints => Constraints.change(other)
     case other => Rpc.json().put("other", other.getClass.getSimpleName)
   }

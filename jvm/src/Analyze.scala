@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{AnalyzeColumn, AnalyzeTable,
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 
-/** ANALYZE TABLE has nothing to do: the log has exact statistics of every split. */
+/** ANALYZE TABLE does nothing: the log has exact statistics of every split. */
 object AnalyzeTables extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case AnalyzeTable(ResolvedTable(_, _, _: IndexTable, _), _, _) => KnownStatistics()

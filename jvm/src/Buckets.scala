@@ -20,8 +20,8 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * `indextables_histogram`, `indextables_date_histogram`, `indextables_range`: the bucket of a row.
- * Python checks and normalizes the arguments. As V2 functions the calls are pushed down with GROUP BY; where
- * they are not, Spark computes the same.
+ * Python checks and normalizes the arguments. The calls are V2 functions, so Spark pushes them down with GROUP BY, and
+ * computes the same result where it does not.
  */
 object Buckets {
   private val functions: Map[String, () => BucketFunction[_]] = Map("indextables_histogram" -> (() => new Histogram),
@@ -35,7 +35,7 @@ object Buckets {
     ApplyFunctionExpression(function, Cast(arguments.head, function.inputTypes().head) +: given)
   }
 
-  /** The column by its type alone, what is constant with its value. */
+  /** The call as JSON: the type of each argument, and the value of constant ones. */
   private def described(name: String, arguments: Seq[Expression]): ObjectNode = {
     val request = Rpc.json().put("function", name)
     val described = request.putArray("arguments")
@@ -52,7 +52,7 @@ object Buckets {
     else Literal(value.asDouble)
 }
 
-/** `min_doc_count`: groups of fewer rows are left out. */
+/** `min_doc_count`: removes groups with fewer rows. */
 object LeaveOutSmallBuckets extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case grouped: Aggregate if grouped.resolved && least(grouped) > 1 =>
@@ -82,7 +82,7 @@ abstract class BucketFunction[T] extends ScalarFunction[T] with Cloneable {
   protected def types(count: Int): Array[DataType]
   override def inputTypes(): Array[DataType] = arguments
   override def canonicalName(): String = name()
-  // the same call in SELECT and in GROUP BY is the same expression
+  // the same call in SELECT and in GROUP BY must be the same expression
   override def equals(other: Any): Boolean = other match {
     case that: BucketFunction[_] => canonicalName() == that.canonicalName() && least == that.least &&
       inputTypes().sameElements(that.inputTypes())
@@ -115,7 +115,7 @@ class DateHistogram extends BucketFunction[java.lang.Long] {
     }
 }
 
-/** Intervals as Python spells them: a number and one of these units. */
+/** Intervals as Python writes them: a number and one of these units. */
 object DateHistogram {
   private val Form = """(-?\d+)(ms|s|m|h|d|w|M|q|y)""".r
   private val units = Map("ms" -> 1000L, "s" -> 1000000L, "m" -> 60000000L, "h" -> 3600000000L,

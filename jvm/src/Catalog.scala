@@ -14,7 +14,7 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** Tables by path: indextables.`/path/to/table`. It stores no names; the path is the table. */
+/** Tables by path: indextables.`/path/to/table`. It stores nothing: the path is the name. */
 class PathCatalog extends StagingTableCatalog {
   private var given: String = Names.Format
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = given = name
@@ -51,10 +51,8 @@ class PathCatalog extends StagingTableCatalog {
 
   private def create(table: Identifier, schema: StructType, partitions: Array[Transform],
       extra: java.util.Map[String, String], constraints: ArrayNode, like: Option[Table] = None): Table = {
-    val request = Rpc.json()
-    request.set[ObjectNode]("constraints", constraints)
+    val request = Rpc.table(properties(table, extra.asScala.toMap)).set[ObjectNode]("constraints", constraints)
     like.collect { case source: IndexTable => request.set[ObjectNode]("like", Rpc.options(source.given)) }
-    request.set[ObjectNode]("properties", Rpc.options(properties(table, extra.asScala.toMap)))
     Rpc.call("create", TableState.fresh(schema, partitions).describe(request))
     load(table)
   }
@@ -82,28 +80,24 @@ class PathCatalog extends StagingTableCatalog {
   }
 
   private def staged(table: Identifier, schema: StructType, partitions: Array[Transform],
-      extra: java.util.Map[String, String]): StagedTable = {
+      extra: java.util.Map[String, String]): StagedTable =
     new StagedIndexTable(TableState.fresh(schema, partitions), properties(table, extra.asScala.toMap))
-  }
 
   override def alterTable(table: Identifier, changes: TableChange*): Table = {
-    val request = Rpc.json()
-    request.set[ObjectNode]("properties", Rpc.options(properties(table)))
-    Altering.alter(request, Seq(name(), table.name), changes)
+    Altering.alter(Rpc.table(properties(table)), Seq(name(), table.name), changes)
     load(table)
   }
 
   override def dropTable(table: Identifier): Boolean =
-    Rpc.call("drop", { val r = Rpc.json(); r.set[ObjectNode]("properties", Rpc.options(properties(table))); r })
-      .json.get("dropped").asBoolean
+    Rpc.call("drop", Rpc.table(properties(table))).json.get("dropped").asBoolean
   override def listTables(namespace: Array[String]): Array[Identifier] = Array.empty
   override def renameTable(from: Identifier, to: Identifier): Unit =
     throw new IndexTablesException("[UNSUPPORTED_CHANGE] a table named by its path cannot be renamed")
 }
 
 /**
- * A query of a path without a table gets an error that says so. Spark itself would say that the format does
- * not support queries of files. Paths that had a table before are not checked again.
+ * Reports that a queried path has no table. Spark itself would say that the format does not support queries of
+ * files. Paths that had a table before are not checked again.
  */
 object MissingPaths extends Rule[LogicalPlan] {
   private val known = java.util.concurrent.ConcurrentHashMap.newKeySet[String]()
@@ -124,7 +118,7 @@ object MissingPaths extends Rule[LogicalPlan] {
   }
 }
 
-/** A table that replaces an existing one, including its schema, with the commit of its rows. */
+/** A table that replaces an existing one, schema included, when its rows are committed. */
 class StagedIndexTable(state: TableState, properties: java.util.Map[String, String])
   extends IndexTable(state, properties, writable = true) with StagedTable {
   private var written = false
@@ -135,6 +129,6 @@ class StagedIndexTable(state: TableState, properties: java.util.Map[String, Stri
   }
   override def commitStagedChanges(): Unit = if (!written) Rpc.call("replace", request())
   override def abortStagedChanges(): Unit = ()
-  // Spark's interfaces disagree on whose default this is
+  // both parents have a default for this
   override def reportDriverMetrics(): Array[CustomTaskMetric] = Array.empty
 }

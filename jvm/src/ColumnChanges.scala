@@ -6,9 +6,9 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
- * DELETE, UPDATE and MERGE whose conditions and values are columns, from Python's `IndexTable`. Of the three, Spark's
- * clients can only send a MERGE, and its target has no alias. So the name of the target says what is meant:
- * `indextables_change`.`{"verb": ..., "table": ..., "alias": ...}`.
+ * DELETE, UPDATE and MERGE whose conditions and values are columns, from Python's `IndexTable`. Of the three, a Spark
+ * client can send only a MERGE, and its target has no alias. So all of them come as a MERGE, and the name of its target
+ * says what is meant: `indextables_change`.`{"verb": ..., "table": ..., "alias": ...}`.
  */
 object ColumnChanges extends Rule[LogicalPlan] {
   private val Marker = "indextables_change"

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A command is text for Python, which returns rows. */
+/** A command: Python parses and runs its text and returns rows. */
 case class Command(text: String) extends LeafRunnableCommand {
   override lazy val schema: StructType = TableState.schemaOf(Rpc.call("command_schema", Rpc.json().put("text", text)).json)
   override lazy val output: Seq[Attribute] = toAttributes(schema)
@@ -37,24 +37,22 @@ case class Command(text: String) extends LeafRunnableCommand {
 }
 
 /**
- * What a command in the planner needs from Spark: the location of a named table, the partitions that match a
- * predicate, tasks on the executors. The command waits there under an id and is resumed with the answer.
+ * What a command in the planner process needs from Spark: the location of a named table, the partitions that match a
+ * predicate, tasks on the executors. The command waits under an id and resumes with the answer.
  */
 object Needs {
-  /** Answers the needs of a command until it has ended. */
+  /** Answer the needs of a command until it ends. */
   def satisfy(session: ClassicSession, first: Reply): Reply = {
     var reply = first
     while (reply.json.has("need")) {
       val id = reply.json.get("id").asText
       val answer = try answerTo(session, reply) catch { case e: Throwable => stop(id, e); throw e }
-      val request = Rpc.json().put("id", id)
-      request.set[ObjectNode]("answer", answer)
-      reply = Rpc.call("command_next", request)
+      reply = Rpc.call("command_next", Rpc.json().put("id", id).set[ObjectNode]("answer", answer))
     }
     reply
   }
 
-  /** Run it in the background; the command itself logs failures. */
+  /** The same in the background; the command itself logs failures. */
   def satisfyInBackground(session: ClassicSession, first: Reply): Unit = {
     val thread = new Thread(() => session.withActive {
       try satisfy(session, first) catch { case _: Exception => () }
@@ -63,7 +61,7 @@ object Needs {
     thread.start()
   }
 
-  /** Stops the command, also if this thread was interrupted. */
+  /** Stop the command, even if this thread was interrupted. */
   private def stop(id: String, failure: Throwable): Unit = {
     val interrupted = Thread.interrupted()
     val reason = Option(failure.getMessage).getOrElse(failure.getClass.getSimpleName)
@@ -83,7 +81,7 @@ object Needs {
     }
   }
 
-  /** The path of a table that a catalog knows, or null. */
+  /** The location of a table in a catalog, or null. */
   private def location(session: ClassicSession, name: String): JsonNode = {
     val node = Rpc.json()
     val found = tableOf(session, name)
@@ -91,7 +89,7 @@ object Needs {
     found.fold(node.putNull("location"))(t => node.put("location", t.location))
   }
 
-  /** The properties of the driver, and of the executors at these places. */
+  /** The properties of the driver, and of the executors at these locations. */
   private def properties(session: ClassicSession, places: Seq[String]): JsonNode = {
     val conf = session.sparkContext.conf
     val node = Rpc.json()
@@ -131,7 +129,7 @@ object Needs {
     node
   }
 
-  /** Every task's answer, as the JSON it returned. */
+  /** The JSON that each task returned. */
   private def tasks(session: ClassicSession, parts: Array[Array[Byte]], places: Array[String]): JsonNode = {
     val node = Rpc.json()
     val results = node.putArray("results")

@@ -16,7 +16,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A companion in the place of its source table. */
+/** A companion that replaces its source table in a plan. */
 class SourceAnswer(state: TableState, given: java.util.Map[String, String], source: String)
   extends IndexTable(state, given, writable = false) {
   override def name(): String = s"companion of $source"
@@ -24,11 +24,11 @@ class SourceAnswer(state: TableState, given: java.util.Map[String, String], sour
     super.request(options).put("answers_for", source)
 }
 
-/** Which companion answers for a table of another format; Python decides. */
+/** Finds the companion that answers for a table of another format; Python decides. */
 object Companions extends Logging {
   private val known = TreeNodeTag[Option[SourceAnswer]]("indextables.companion")
 
-  /** The companion by whose rules the columns of a source table are searched. */
+  /** The companion whose index settings apply to searches on a source table. */
   def of(plan: LogicalPlan): Option[SourceAnswer] = Source.of(plan).flatMap { source =>
     plan.getTagValue(known).getOrElse {
       val found = ask(source, pinned = false)
@@ -37,15 +37,15 @@ object Companions extends Logging {
     }
   }
 
-  /** Whether a companion may answer any query of a table. A session without our settings is not slowed down. */
+  /** Whether a companion may answer any query of a table. Sessions without companion settings make no call. */
   def answersAll(source: Source): Boolean =
     SQLConf.get.getAllConfs.keys.exists(_.startsWith(Names.CompanionKeys)) &&
       Rpc.call("companion", source.request(pinned = false)).json.path("all").asBoolean(false)
 
-  /** A read of the companion that has the rows of a source table in this query. */
+  /** A read of the companion that has the rows which the query sees in a source table. */
   def read(source: Source): Option[LogicalPlan] = ask(source, pinned = true).flatMap(inPlaceOf(source, _))
 
-  /** A query that Spark can answer itself: it does so whatever is wrong with the companion. */
+  /** Fall back to Spark, which can answer the query itself, if anything is wrong with the companion. */
   def orElseSpark(source: Source)(found: => Option[LogicalPlan]): Option[LogicalPlan] =
     try found
     catch { case NonFatal(failure) => logWarning(notAnswered(source, failure.getMessage)); None }
@@ -65,7 +65,7 @@ object Companions extends Logging {
     }
   }
 
-  /** The columns of the companion under the names that the plan uses; none if they are of other types. */
+  /** A read of the companion with the attributes of the source table; None if their types differ. */
   private def inPlaceOf(source: Source, table: SourceAnswer): Option[LogicalPlan] = {
     val schema = table.schema()
     val fits = source.output.forall { a =>
@@ -83,8 +83,8 @@ object Companions extends Logging {
 }
 
 /**
- * Puts companions in the place of their source tables: where a search is right above the table, and, if the session
- * wants that, where a filter, an aggregation or a top-k is answered by the index alone.
+ * Replaces source tables by their companions: where a search is right above the table and, if the session allows it,
+ * where the index alone answers a filter, an aggregation or a top-k.
  */
 object AnswerByCompanion extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
@@ -97,7 +97,7 @@ object AnswerByCompanion extends Rule[LogicalPlan] {
   private def namesFile(e: Expression): Boolean =
     e.isInstanceOf[InputFileName] || e.isInstanceOf[InputFileBlockStart] || e.isInstanceOf[InputFileBlockLength]
 
-  /** What these rules do with our tables in the optimizer, where the source table stood then. */
+  /** Apply the optimizer rules for IndexTables tables, which ran when the plan still had the source table. */
   private def offered(plan: LogicalPlan): LogicalPlan = WidenSums(OfferDateTrunc(MakePushable(plan)))
 
   private def answer(node: LogicalPlan): LogicalPlan = {
@@ -116,11 +116,11 @@ object AnswerByCompanion extends Rule[LogicalPlan] {
 
   private def swap(node: LogicalPlan, table: LogicalPlan, relation: LogicalPlan): LogicalPlan = {
     val plan = node.transformDown { case leaf if leaf eq table => relation }
-    // above the filter, which Spark pushes down only from right above the table
+    // the projection goes above the filter, which Spark pushes down only from right above the table
     if (plan.output == node.output) plan else Project(node.output, plan)
   }
 
-  /** The table below a node, with nothing between that an index would not be asked for. */
+  /** The table below a node, if the index may answer everything between them. */
   private def leaf(node: LogicalPlan): Option[LogicalPlan] = node match {
     case _: GlobalLimit | _: LocalLimit | _: Sort | _: Aggregate | _: Project | _: Filter => leaf(node.children.head)
     case other => Some(other).filter(_.children.isEmpty)
@@ -137,11 +137,11 @@ object AnswerByCompanion extends Rule[LogicalPlan] {
     case _ => false
   }
 
-  /** Whether the index answers the whole of a plan: Spark is asked to push down what it can. */
+  /** Whether the index answers a whole plan, found by letting Spark push down what it can. */
   private def isAnswered(plan: LogicalPlan): Boolean = Try {
     V2ScanRelationPushDown(offered(plan)).collectFirst { case r: DataSourceV2ScanRelation => r.scan }.exists {
       case scan: IndexScan =>
-        scan.isLocal // what cannot be planned is left to Spark
+        scan.isLocal // fails if it cannot be planned: then Spark answers
         val request = scan.request
         request.has("aggregation") || request.has("order") ||
           (!plan.exists(_.isInstanceOf[Aggregate]) && request.path("predicates").size > 0 &&

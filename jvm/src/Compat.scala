@@ -20,9 +20,9 @@ import org.apache.spark.sql.execution.python.ArrowPythonRunner
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** The only place that knows what differs between Spark 4.0 and 4.3: one jar serves all. */
+/** The only place that knows the differences between Spark 4.0 and 4.3: one jar serves all. */
 object Compat {
-  /** The session UUID argument came after 4.0. */
+  /** The session UUID argument was added after 4.0. */
   def writerFactory(function: Array[Byte], schema: StructType): DataWriterFactory = {
     val constructor = classOf[PythonBatchWriterFactory].getConstructors.maxBy(_.getParameterCount)
     val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
@@ -30,16 +30,16 @@ object Compat {
     constructor.newInstance(arguments.take(constructor.getParameterCount): _*).asInstanceOf[DataWriterFactory]
   }
 
-  /** Constraints of tables came with 4.1. */
+  /** Table constraints were added in 4.1. */
   lazy val hasConstraints: Boolean =
     scala.util.Try(Class.forName("org.apache.spark.sql.connector.catalog.constraints.Constraint")).isSuccess
 
-  /** Functions over Arrow arrays came with 4.1; this is their number. */
+  /** Functions over Arrow arrays were added in 4.1; this is their eval type. */
   val ArrowFunction = 250
   lazy val hasArrowFunctions: Boolean =
     Try(PythonEvalType.getClass.getMethod("SQL_SCALAR_ARROW_UDF")).isSuccess
 
-  /** The capabilities of our catalogs, without those that this Spark does not know. */
+  /** The capabilities of IndexTables catalogs that this Spark knows. */
   lazy val capabilities: java.util.Set[TableCatalogCapability] = {
     val known = TableCatalogCapability.values().filter { c =>
       Set("SUPPORT_COLUMN_DEFAULT_VALUE", "SUPPORT_TABLE_CONSTRAINT")(c.name)
@@ -59,7 +59,7 @@ object Compat {
       .asInstanceOf[DataSourceV2Relation]
   }
 
-  /** A catalog of the active session; the manager of catalogs is a class in 4.0 and an interface in 4.3. */
+  /** A catalog of the active session; CatalogManager is a class in 4.0 and an interface in 4.3. */
   def catalog(name: String): TableCatalog = {
     val manager = SparkSession.active.asInstanceOf[ClassicSession].sessionState.catalogManager
     val find = classOf[CatalogManager].getMethod("catalog", classOf[String])
@@ -67,7 +67,7 @@ object Compat {
     catch { case e: InvocationTargetException => throw e.getCause }
   }
 
-  /** Whether Spark can show a pushed predicate; 4.2.0 calls itself for ever over a name that it does not know. */
+  /** Whether Spark can show a pushed predicate; 4.2.0 recurses endlessly on operator names it does not know. */
   def canShow(predicate: Predicate): Boolean = SPARK_VERSION != "4.2.0" || !holdsSearch(predicate)
 
   private def holdsSearch(e: V2Expression): Boolean = (e match {
@@ -75,14 +75,14 @@ object Compat {
     case _ => false
   }) || e.children.exists(holdsSearch)
 
-  /** A copy with one argument exchanged, whatever number of arguments this Spark's class has. */
+  /** A copy with one argument replaced, however many arguments the class has in this Spark. */
   def replaceArgument(plan: LogicalPlan, from: AnyRef, to: AnyRef): LogicalPlan =
     plan.makeCopy(plan.productIterator.map { a =>
       val argument = a.asInstanceOf[AnyRef]
       if (argument eq from) to else argument
     }.toArray)
 
-  /** A runtime filter by the keys of the other side of a join; Spark 4.3 may add how a broadcast's values are cast. */
+  /** A runtime filter by the keys of the other side of a join; Spark 4.3 has one more, optional, argument. */
   def pruning(key: Expression, other: LogicalPlan, otherKeys: Seq[Expression], at: Int,
       onlyInBroadcast: Boolean = true): DynamicPruningSubquery = {
     val constructor = classOf[DynamicPruningSubquery].getConstructors.maxBy(_.getParameterCount)
@@ -91,12 +91,12 @@ object Compat {
     constructor.newInstance(arguments ++ rest: _*).asInstanceOf[DynamicPruningSubquery]
   }
 
-  /** What a table announces whose schema may evolve; Spark 4.0 does not know it. */
+  /** The capability of a table whose schema may evolve; Spark 4.0 does not have it. */
   val evolution: Option[TableCapability] = TableCapability.values.find(_.name == "AUTOMATIC_SCHEMA_EVOLUTION")
 
   private val asks = Try(Class.forName("org.apache.spark.sql.connector.catalog.SupportsSchemaEvolution")).isSuccess
 
-  /** A table whose schema may evolve; where Spark asks what may change, it is answered. */
+  /** The table as one whose schema may evolve; newer versions of Spark ask it which changes it supports. */
   def evolving(table: IndexTable): IndexTable =
     if (asks) AskedTable.of(table)
     else if (hasConstraints) Constraints.table(table.state, table.given, writable = true, evolving = true)
@@ -116,14 +116,14 @@ object Compat {
     method.invoke(companion, arguments ++ defaults: _*).asInstanceOf[LogicalPlan]
   }
 
-  /** A runner of Arrow batches; what its last arguments are differs between versions, and none of them is needed. */
+  /** A runner of Arrow batches; its last arguments differ between versions and are all optional. */
   def arrowRunner(arguments: AnyRef*): ArrowPythonRunner = {
     val constructor = classOf[ArrowPythonRunner].getConstructors.head
     val rest = Seq.fill(constructor.getParameterCount - arguments.length)(None)
     constructor.newInstance(arguments ++ rest: _*).asInstanceOf[ArrowPythonRunner]
   }
 
-  /** Types as rows travel to and from Python: Arrow in Python has no year-month interval. */
+  /** The types of rows on their way to and from Python: pyarrow has no year-month interval. */
   def wire(schema: StructType): StructType = wireType(schema).asInstanceOf[StructType]
 
   def wireType(dataType: DataType): DataType = dataType match {

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.types.BooleanType
 
 /**
- * Functions over some rows of a group (`FILTER (WHERE c)`, `count_if(c)`) and truths of all or any of them
- * (`bool_and(c)`, `bool_or(c)`) as functions of `CASE WHEN c THEN x END`. Spark offers those to sources.
+ * Rewrites conditional aggregates (`FILTER (WHERE c)`, `count_if(c)`, `bool_and(c)`, `bool_or(c)`) as aggregates of
+ * `CASE WHEN c THEN x END`, which Spark offers to sources.
  */
 object OfferConditions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
@@ -21,7 +21,7 @@ object OfferConditions extends Rule[LogicalPlan] {
       case p: Project => AttributeMap(p.projectList.collect { case a: Alias => a.toAttribute -> a.child })
       case _ => AttributeMap.empty[Expression]
     }
-    // conditions are computed in a projection below where Spark uses them twice
+    // a condition that is used twice is computed in a projection below
     def whole(e: Expression): Expression = e.transform { case a: Attribute => below.getOrElse(a, a) }
     val matched = functions.exists(whole(_).exists(_.isInstanceOf[PythonUDF]))
     if (matched || !functions.exists(isConditional) || !functions.forall(isSimple)) aggregate
@@ -33,7 +33,7 @@ object OfferConditions extends Rule[LogicalPlan] {
     }
   }
 
-  /** The same rows with the columns that the conditions are about. */
+  /** The child, with the columns that the conditions name. */
   private def providing(child: LogicalPlan, wanted: AttributeSet): LogicalPlan = child match {
     case p: Project =>
       val missing = p.child.output.filter(a => wanted.contains(a) && !p.outputSet.contains(a))
@@ -41,7 +41,7 @@ object OfferConditions extends Rule[LogicalPlan] {
     case other => other
   }
 
-  /** What may be pushed down; one function that may not keeps all of them from it. */
+  /** Whether a function can be pushed down; Spark pushes down all functions or none. */
   private def isSimple(e: AggregateExpression): Boolean = !e.isDistinct && e.mode == Complete &&
     e.filter.forall(_.deterministic) && (e.aggregateFunction match {
       case Count(Seq(child)) => child.deterministic
@@ -59,7 +59,7 @@ object OfferConditions extends Rule[LogicalPlan] {
     case _ => false
   })
 
-  /** A condition, as opposed to a column of truth values. */
+  /** A condition, as opposed to a boolean column. */
   private def isTruth(e: Expression): Boolean = e.dataType == BooleanType && e.isInstanceOf[Predicate]
 
   private def changed(e: AggregateExpression, whole: Expression => Expression): Expression = (e.aggregateFunction, e.filter) match {
@@ -78,7 +78,7 @@ object OfferConditions extends Rule[LogicalPlan] {
   private def counted(e: AggregateExpression, condition: Expression): AggregateExpression =
     e.copy(aggregateFunction = Count(Seq(when(condition, Literal(1)))), resultId = NamedExpression.newExprId)
 
-  /** One truth if a row has one condition, else the other if a row has the other, else null. */
+  /** `ifOne` if any row satisfies `one`, else `ifOther` if any row satisfies `other`, else null. */
   private def first(e: AggregateExpression, one: Expression, ifOne: Literal, other: Expression, ifOther: Literal): Expression = {
     def some(c: Expression) = GreaterThan(counted(e, c), Literal(0L))
     CaseWhen(Seq(some(one) -> ifOne, some(other) -> ifOther), None)
@@ -86,7 +86,7 @@ object OfferConditions extends Rule[LogicalPlan] {
 
   private def when(condition: Expression, value: Expression): Expression = CaseWhen(Seq(condition -> value), None)
 
-  /** What Spark makes of `count_if(c)`: the condition where it holds, else null. */
+  /** The argument of Spark's rewrite of `count_if(c)`: the condition where it holds, else null. */
   private object NullUnless {
     def unapply(e: Expression): Option[Expression] = e match {
       case If(Not(c), Literal(null, _), same) if c.semanticEquals(same) => Some(c)

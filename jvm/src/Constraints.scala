@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.sql.connector.catalog.{TableChange, TableInfo}
 import org.apache.spark.sql.connector.catalog.constraints._
 
-/** Constraints came with Spark 4.1: nothing here may be touched before `Compat.hasConstraints` said so. */
+/** Constraints were added in Spark 4.1: use this only if `Compat.hasConstraints`. */
 object Constraints {
   def encode(constraints: Array[Constraint]): ArrayNode = {
     val array = Rpc.mapper.createArrayNode()
@@ -25,15 +25,12 @@ object Constraints {
     }
   }
 
-  /** A table that replaces another one starts without. */
+  /** A table that replaces another one cannot have constraints. */
   def refuseIn(info: TableInfo): Unit =
     info.constraints.foreach(c => Rpc.refuse("CONSTRAINT_IN_REPLACE", "constraint" -> c.toDDL))
 
   def change(change: TableChange): ObjectNode = change match {
-    case c: TableChange.AddConstraint =>
-      val node = Rpc.json()
-      node.set[ObjectNode]("add_constraint", encode(c.constraint))
-      node
+    case c: TableChange.AddConstraint => Rpc.json().set[ObjectNode]("add_constraint", encode(c.constraint))
     case c: TableChange.DropConstraint => Rpc.json().put("drop_constraint", c.name).put("if_exists", c.ifExists)
     case other => Rpc.json().put("other", other.getClass.getSimpleName)
   }
@@ -42,7 +39,7 @@ object Constraints {
       evolving: Boolean = false): IndexTable = new CheckedTable(state, given, writable, evolving)
 }
 
-/** A table with conditions: Spark checks them on every write. */
+/** A table with CHECK constraints: Spark checks them on every write. */
 class CheckedTable(state: TableState, given: java.util.Map[String, String], writable: Boolean, evolving: Boolean = false)
   extends IndexTable(state, given, writable, evolving) {
   override def constraints(): Array[Constraint] = state.checks.map { case (name, sql) =>

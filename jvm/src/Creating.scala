@@ -20,8 +20,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 
 /**
- * CREATE, REPLACE and ALTER TABLE of a name in another catalog: that catalog keeps the name, the table's own
- * log says what the table is. So the catalog is wrapped in one that writes both.
+ * CREATE, REPLACE and ALTER TABLE of a name in another catalog: that catalog stores the name, and the table's own log
+ * defines the table. So the catalog is wrapped in one that writes both.
  */
 object ChangeByName extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
@@ -29,7 +29,7 @@ object ChangeByName extends Rule[LogicalPlan] {
     case c: CreateTableAsSelect if isOurs(c.tableSpec.provider) => named(c, rows = true, replaces = false)
     case r: ReplaceTable if isOurs(r.tableSpec.provider) => named(r, rows = false, replaces = true)
     case r: ReplaceTableAsSelect if isOurs(r.tableSpec.provider) =>
-      // it would replace all rows, whatever the option says
+      // Spark would ignore the option and replace all rows
       r.writeOptions.keys.find(_.equalsIgnoreCase("replaceWhere")).foreach(_ => Rpc.refuse("REPLACE_WHERE_IN_REPLACE"))
       named(r, rows = true, replaces = true)
     case a: AlterTableCommand => a.mapChildren {
@@ -37,7 +37,7 @@ object ChangeByName extends Rule[LogicalPlan] {
         Compat.replaceArgument(r, r.catalog, new NamedTables(r.catalog))
       case other => other
     }
-    // by their names: these classes came after Spark 4.0
+    // matched by name: these classes were added after Spark 4.0
     case like if like.nodeName == "CreateTableLike" && LikeTable.isOurs(like) => named(like, rows = false, replaces = false)
     case check if check.nodeName == "AddCheckConstraint" => check.mapChildren(_.transform {
       case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] =>
@@ -65,7 +65,7 @@ object ChangeByName extends Rule[LogicalPlan] {
       .exists(_.isInstanceOf[Provider])
 }
 
-/** `rows` follow the creation, or the table at the location is replaced. */
+/** Registers tables in another catalog. With `rows` a write follows; `replaces` allows a table at the location. */
 class NamedTables(names: TableCatalog, rows: Boolean = false, replaces: Boolean = false) extends DelegatingCatalogExtension {
   setDelegateCatalog(names)
 
@@ -82,7 +82,7 @@ class NamedTables(names: TableCatalog, rows: Boolean = false, replaces: Boolean 
 
   override def capabilities(): java.util.Set[TableCatalogCapability] = Compat.capabilities
 
-  /** An empty table, perhaps with the properties that another one has. */
+  /** Create an empty table, with the properties of `like` if it is given. */
   def create(name: Identifier, columns: Array[Column], partitions: Array[Transform],
       properties: java.util.Map[String, String], like: Option[Table],
       constraints: ArrayNode = Rpc.mapper.createArrayNode()): IndexTable = {
@@ -92,8 +92,7 @@ class NamedTables(names: TableCatalog, rows: Boolean = false, replaces: Boolean 
     names.createTable(name, columns.map(withoutDefault), partitions, all)
     try {
       val made = given(name)
-      val request = definition(made, state)
-      request.set[ObjectNode]("constraints", constraints)
+      val request = definition(made, state).set[ObjectNode]("constraints", constraints)
       like.collect { case table: IndexTable => request.set[ObjectNode]("like", Rpc.options(table.given)) }
       if (!rows) Rpc.call("adopt", request)
       val created = TableState.load(made)
@@ -101,7 +100,7 @@ class NamedTables(names: TableCatalog, rows: Boolean = false, replaces: Boolean 
     } catch { case NonFatal(e) => names.dropTable(name); throw e }
   }
 
-  /** Spark's catalog allows default values to few formats; the log has them. */
+  /** Spark's catalog allows default values for few formats only; the log has them. */
   private def withoutDefault(c: Column): Column =
     if (c.defaultValue == null) c else Column.create(c.name, c.dataType, c.nullable, c.comment, c.metadataInJSON)
 
@@ -116,18 +115,15 @@ class NamedTables(names: TableCatalog, rows: Boolean = false, replaces: Boolean 
     names.loadTable(name)
   }
 
-  /** The properties of a name, with its location, as the catalog keeps them. */
+  /** The properties of a table in the catalog, with its location. */
   private def given(name: Identifier): java.util.Map[String, String] = names.loadTable(name) match {
     case table: IndexTable => table.given
     case V1Table(table) => (table.properties + ("path" -> table.location.toString)).asJava
     case other => other.properties
   }
 
-  private def definition(given: java.util.Map[String, String], state: TableState): ObjectNode = {
-    val request = Rpc.json()
-    request.set[ObjectNode]("properties", Rpc.options(given))
-    state.describe(request)
-  }
+  private def definition(given: java.util.Map[String, String], state: TableState): ObjectNode =
+    state.describe(Rpc.table(given))
 }
 
 /** CREATE TABLE ... LIKE as a plan, after Spark 4.0. */
@@ -141,7 +137,7 @@ object LikeTable {
   }
 }
 
-/** CREATE TABLE ... LIKE as a command, where either table is ours: Spark's own would write a name only. */
+/** CREATE TABLE ... LIKE as a command, if the new table is ours: Spark's own command would only register the name. */
 object CreateLike extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case like: CreateTableLikeCommand if like.fileFormat.inputFormat.isEmpty =>

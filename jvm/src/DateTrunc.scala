@@ -14,13 +14,13 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** `date_trunc` in GROUP BY as a function that Spark offers to sources; it computes the same. */
+/** Rewrites `date_trunc` in GROUP BY as a V2 function, which Spark offers to sources; it computes the same. */
 object OfferDateTrunc extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case aggregate: Aggregate if Reads.ours(aggregate.child) => offered(aggregate)
   }
 
-  /** Spark may compute keys in a projection below: there they are offered too. */
+  /** Spark may compute group keys in a projection below the aggregate. */
   private def offered(plan: LogicalPlan): LogicalPlan = plan match {
     case above @ (_: Aggregate | _: Project) =>
       above.mapExpressions(_.transform {
@@ -43,15 +43,15 @@ class DateTrunc(zone: ZoneId) extends BucketFunction[java.lang.Long] {
   }
 }
 
-/** The rules of a time zone as this JVM knows them, for the engine: it has no time zones of its own. */
+/** The rules of a time zone as this JVM knows them, for the engine, which has no time zone data. */
 object Clock {
   val Named = "date_trunc in "
 
-  /** The clock of the zone that a function's canonical name says. */
+  /** The rules of the time zone in a function's canonical name. */
   def of(canonicalName: String): Option[String] =
     Option.when(canonicalName.startsWith(Named))(of(ZoneId.of(canonicalName.stripPrefix(Named))).toString)
 
-  /** Whether this Spark keeps the offset where a month begins twice, as in Berlin on 1916-10-01; older ones do not. */
+  /** Whether this Spark keeps the offset where a month starts in an overlap (Berlin, 1916-10-01); older ones do not. */
   private lazy val keepsOffset: Boolean = {
     val berlin = ZoneId.of("Europe/Berlin")
     def micros(text: String) = Instant.parse(text).getEpochSecond * 1000000L

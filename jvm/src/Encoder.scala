@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Spark's V2 expressions as JSON; golden files in tests/spark/golden pin the form. */
+/** Spark's V2 expressions as JSON; the files in tests/spark/golden pin the format. */
 object Encoder {
   def all(expressions: Iterable[Expression]): ArrayNode = {
     val array = Rpc.mapper.createArrayNode()
@@ -19,7 +19,7 @@ object Encoder {
     array
   }
 
-  /** A runtime filter: its values stand in one list, or are only counted where there are more than `most`. */
+  /** Runtime filters: the values are one list, or only counted if there are more than `most`. */
   def runtime(predicates: Iterable[Predicate], most: Int): ArrayNode = {
     val array = Rpc.mapper.createArrayNode()
     predicates.foreach { p =>
@@ -64,9 +64,7 @@ object Encoder {
       op(g.name, g.children.map { case c: Cast => c.expression; case other => other })
     case g: GeneralScalarExpression => op(g.name, g.children)
     case s: SortOrder =>
-      val node = Rpc.json()
-      node.set[ObjectNode]("expr", encode(s.expression))
-      node.put("asc", s.direction == SortDirection.ASCENDING)
+      Rpc.json().set[ObjectNode]("expr", encode(s.expression)).put("asc", s.direction == SortDirection.ASCENDING)
         .put("nulls_first", s.nullOrdering == NullOrdering.NULLS_FIRST)
     case _: CountStar => Rpc.json().put("agg", "COUNT_STAR")
     case c: Count => aggregate("COUNT", c.children, c.isDistinct)
@@ -78,28 +76,21 @@ object Encoder {
     case other => op("UNKNOWN", other.children).put("class", other.getClass.getName)
   }
 
-  private def op(name: String, args: Iterable[Expression]): ObjectNode = {
-    val node = Rpc.json().put("op", name)
-    node.set[ObjectNode]("args", all(args))
-    node
-  }
+  private def op(name: String, args: Iterable[Expression]): ObjectNode =
+    Rpc.json().put("op", name).set[ObjectNode]("args", all(args))
 
-  private def aggregate(name: String, args: Iterable[Expression], distinct: Boolean): ObjectNode = {
-    val node = Rpc.json().put("agg", name).put("distinct", distinct)
-    node.set[ObjectNode]("args", all(args))
-    node
-  }
+  private def aggregate(name: String, args: Iterable[Expression], distinct: Boolean): ObjectNode =
+    Rpc.json().put("agg", name).put("distinct", distinct).set[ObjectNode]("args", all(args))
 
-  /** Spark's JSON of a string leaves its collation to the metadata of a column; here there is none. */
+  /** Spark's JSON of a string type leaves the collation to the column's metadata, which is not sent. */
   def typeOf(dataType: DataType): JsonNode = dataType match {
     case s: StringType => Rpc.mapper.getNodeFactory.textNode(s.typeName)
     case other => Rpc.parse(other.json)
   }
 
-  /** Values as the engine reads them: days, microseconds, unscaled text, base64. */
+  /** Values as the engine reads them: days, microseconds, decimals as strings, base64. */
   private def literal(value: Any, dataType: DataType): ObjectNode = {
-    val node = Rpc.json()
-    node.set[ObjectNode]("type", typeOf(dataType))
+    val node = Rpc.json().set[ObjectNode]("type", typeOf(dataType))
     value match {
       case null => node.putNull("lit")
       case v: java.lang.Boolean => node.put("lit", v)
@@ -116,7 +107,7 @@ object Encoder {
     }
   }
 
-  /** Any bytes are a string to Spark; JSON has texts only. */
+  /** Spark's strings may be any bytes; those of JSON are Unicode. */
   private def string(node: ObjectNode, value: UTF8String): ObjectNode = {
     val text = value.toString
     if (UTF8String.fromString(text).equals(value)) node.put("lit", text)

@@ -9,16 +9,13 @@ import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
 import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.util.Utils
 
-/** The properties of Spark and Hadoop that are in force in a JVM, without what Spark itself takes for a secret. */
+/** The properties of Spark and Hadoop in effect in a JVM, with secrets redacted by Spark's own rules. */
 object Environment {
-  def describe(conf: SparkConf, spark: Seq[(String, String)], hadoop: Configuration): ObjectNode = {
-    val node = Rpc.json().put("host", Utils.localCanonicalHostName())
-    node.set[ObjectNode]("spark", shown(conf, spark))
-    node.set[ObjectNode]("hadoop", shown(conf, hadoop.asScala.map(e => e.getKey -> hadoop.get(e.getKey)).toSeq))
-    node
-  }
+  def describe(conf: SparkConf, spark: Seq[(String, String)], hadoop: Configuration): ObjectNode =
+    Rpc.json().put("host", Utils.localCanonicalHostName()).set[ObjectNode]("spark", shown(conf, spark))
+      .set[ObjectNode]("hadoop", shown(conf, hadoop.asScala.map(e => e.getKey -> hadoop.get(e.getKey)).toSeq))
 
-  /** One description for each place, written by the executor that took the task. */
+  /** One description per location, from the executor that ran the task. */
   def ofExecutors(context: SparkContext, places: Seq[String]): Seq[String] =
     if (places.isEmpty) Nil
     else context.makeRDD(places.map(place => place -> Seq(place))).map { _ =>

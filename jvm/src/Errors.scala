@@ -10,18 +10,18 @@ import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.trees.Origin
 
 /**
- * An error of the table format, as Spark has them: its text begins with the condition in brackets and ends
- * with a way out; SQLSTATE and parameters come from Python.
+ * An error of IndexTables in the form of Spark's errors: the message starts with the condition in brackets and ends
+ * with a hint; SQLSTATE and parameters come from Python.
  */
 class IndexTablesException(text: String, cause: Option[Throwable] = None, facts: Option[JsonNode] = None)
   extends AnalysisException(text, None, None, cause, Errors.condition(text), Errors.parameters(facts), Array.empty) {
   override def getSqlState: String = facts.orElse(Errors.ask(getCondition)).map(_.path("sqlstate").asText).orNull
-  // a copy with a position would be Spark's exception, without what ours knows
+  // a copy with a position would be Spark's exception class, without SQLSTATE
   override def withPosition(origin: Origin): AnalysisException = this
 }
 
 object Errors {
-  /** The last line of a traceback; the check of versions runs without our classes. */
+  /** The last line of a traceback. The version check runs before the error classes are imported: a RuntimeError. */
   private val Raised = """(?m)^(?:indextables\.errors\.\w+|RuntimeError): (\[[A-Z][A-Z0-9_]+\] .*)$""".r
   private val Condition = """^\[([A-Z][A-Z0-9_]+)\] """.r.unanchored
 
@@ -45,11 +45,11 @@ object Errors {
   def inside(failure: Throwable): Throwable =
     Raised.findFirstMatchIn(s"${failure.getMessage}").fold(failure)(found => new IndexTablesException(found.group(1)))
 
-  /** What Python knows of a condition that was found here. */
+  /** Python's description of an error condition. */
   def ask(condition: String): Option[JsonNode] =
     Try(Rpc.call("describe_error", Rpc.json().put("code", condition)).json: JsonNode).toOption
 
-  /** Spark renders messages of the conditions it knows, from a map that it reads once: ours are added to it. */
+  /** Spark renders messages of the conditions in a map that it loads once: add ours to it. */
   private def register(facts: JsonNode): Unit = synchronized {
     val (reader, code) = (SparkThrowableHelper.errorReader, facts.get("code").asText)
     if (!reader.errorInfoMap.contains(code)) {

@@ -18,9 +18,9 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * Schema evolution: Spark compares the target of MERGE and INSERT WITH SCHEMA EVOLUTION with their source and asks
- * the target's catalog for changes, so targets get a catalog that changes the table's own log. Writes with the option
- * `mergeSchema` are compared here, whatever Spark knows of evolution.
+ * Schema evolution: for MERGE and INSERT WITH SCHEMA EVOLUTION, Spark compares the target with the source and asks the
+ * target's catalog to change it, so targets get a catalog that changes the table's own log. For writes with the option
+ * `mergeSchema`, the schemas are compared here.
  */
 case class EvolveTargets(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   override protected lazy val catalogManager = session.asInstanceOf[ClassicSession].sessionState.catalogManager
@@ -36,7 +36,7 @@ case class EvolveTargets(session: SparkSession) extends Rule[LogicalPlan] with L
       found(write.table).filter(_.table.state.exists).fold[LogicalPlan](write)(merged(write, _))
   }
 
-  /** A target under its names. */
+  /** A target with its aliases. */
   private def named(plan: LogicalPlan): Option[LogicalPlan] = plan match {
     case alias: SubqueryAlias => named(alias.child).map(child => alias.withNewChildren(Seq(child)))
     case name: UnresolvedRelation => found(name).map(t => SubqueryAlias(name.multipartIdentifier, evolving(t)))
@@ -47,7 +47,7 @@ case class EvolveTargets(session: SparkSession) extends Rule[LogicalPlan] with L
     case name: UnresolvedRelation => name.multipartIdentifier match {
       case CatalogAndIdentifier(catalog: TableCatalog, id) =>
         Try(catalog.loadTable(id)).toOption.collect { case t: IndexTable =>
-          // the privileges that Spark adds to the options are not an option of the write
+          // Spark adds write privileges to the options
           Target(t, Some(catalog), Some(id), name.clearWritePrivileges.options)
         }
       case _ => None
@@ -80,7 +80,7 @@ case class EvolveTargets(session: SparkSession) extends Rule[LogicalPlan] with L
     val missing = state.schema.filter { f =>
       write.isByName && !given(f.name.toLowerCase) && f.getCurrentDefaultValue().isEmpty
     }
-    // a write that fits is left as it is: the rule is applied until nothing changes
+    // do not touch a write that fits: Spark applies the rule until nothing changes
     if (missing.isEmpty && write.query.resolved && write.table.resolved && state.schema == target.table.schema) return write
     val nulls = missing.map(f => Alias(Literal(null, f.dataType), f.name)())
     val query = if (nulls.isEmpty) data else Project(data.output ++ nulls, data)
@@ -102,29 +102,27 @@ object EvolveTargets {
     case _ => Map.empty
   }
 
-  /** Whether the option may be set: Python reads it. */
+  /** Whether `mergeSchema` may be set; Python decides. */
   def merges(write: LogicalPlan): Boolean = options(write).keys.exists(_.toLowerCase.endsWith(Key)) ||
     SQLConf.get.getAllConfs.keys.exists(k => k.startsWith(Names.Keys) && k.toLowerCase.endsWith(Key))
 }
 
 object Evolving {
   /** The table after evolving to the schema of the data, if the options say so. */
-  def evolve(table: IndexTable, data: StructType, options: CaseInsensitiveStringMap): TableState = {
-    val request = table.request(options)
-    request.set[ObjectNode]("data_schema", Encoder.typeOf(data))
-    TableState.of(Rpc.call("evolve", request).json, table.state.json)
-  }
+  def evolve(table: IndexTable, data: StructType, options: CaseInsensitiveStringMap): TableState =
+    TableState.of(Rpc.call("evolve", request(table, data, options)).json, table.state.json)
+
+  private def request(table: IndexTable, data: StructType, options: CaseInsensitiveStringMap): ObjectNode =
+    table.request(options).set[ObjectNode]("data_schema", Encoder.typeOf(data))
 
   private val always = new CaseInsensitiveStringMap(java.util.Map.of("mergeSchema", "true"))
 
-  /** The table after Spark's changes; those that would lose values do not happen. */
+  /** Make Spark's changes, except those that would lose values. */
   def change(table: IndexTable, changes: Seq[TableChange]): Unit = evolve(table, changed(table, changes), always)
 
   def canChange(table: IndexTable, change: TableChange): Boolean =
     Try(changed(table, Seq(change))).toOption.exists { schema =>
-      val request = table.request(always)
-      request.set[ObjectNode]("data_schema", Encoder.typeOf(schema))
-      Rpc.call("can_evolve", request).json.get("ok").asBoolean
+      Rpc.call("can_evolve", request(table, schema, always)).json.get("ok").asBoolean
     }
 
   private def changed(table: IndexTable, changes: Seq[TableChange]): StructType =
@@ -150,12 +148,12 @@ class EvolvingCatalog(catalog: TableCatalog) extends TableCatalog {
   override def renameTable(from: Identifier, to: Identifier): Unit = catalog.renameTable(from, to)
 }
 
-/** Made here, so that older versions of Spark load neither the class nor its interface when they verify `Compat`. */
+/** Separate from `Compat`, so that older versions of Spark do not load the class and its interface with it. */
 object AskedTable {
   def of(table: IndexTable): IndexTable = new AskedTable(table.state, table.given)
 }
 
-/** A target of which Spark asks what may change; the interface came after Spark 4.2. */
+/** A target that Spark asks which changes it supports; the interface was added after Spark 4.2. */
 class AskedTable(state: TableState, given: java.util.Map[String, String])
   extends CheckedTable(state, given, writable = true, evolving = true) with SupportsSchemaEvolution {
   override def supportsColumnChange(change: TableChange.ColumnChange): Boolean = Evolving.canChange(this, change)

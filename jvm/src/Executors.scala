@@ -10,16 +10,16 @@ import org.apache.spark.{ExceptionFailure, SparkContext, SparkEnv}
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 
 /**
- * Executors must have the driver's jar, package and engine. Every task compares: the jar here, the rest in Python
- * (spark/same_versions.py). A task that finds a difference would be tried again and again, perhaps on a host that is
- * right: the driver ends its stage instead, with one message that names the host.
+ * Executors must have the driver's jar, package and engine. Every task compares them: the jar here, the rest in Python
+ * (spark/same_versions.py). Spark would retry a task that finds a difference, perhaps on a host where it passes. So the
+ * driver cancels the stage instead, with one message that names the host.
  */
 object Executors {
-  /** A digest of the sources that the jar of this JVM was made of. */
+  /** A digest of the sources of this JVM's jar. */
   lazy val jar: String = Option(getClass.getResourceAsStream("/META-INF/indextables-sources.sha256"))
     .map(in => try new String(in.readAllBytes(), UTF_8) finally in.close()).getOrElse("")
 
-  /** The driver's jar, as tasks carry it. */
+  /** The digest of the driver's jar, serialized with tasks. */
   @SerialVersionUID(1L)
   class SameJar extends Serializable {
     private val needed = jar

@@ -6,7 +6,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
 
-/** What a session gets: the parser, the functions, and the plans that need no job. */
+/** Everything that is added to a session: the parser, rules, strategies and functions. */
 class Extensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit =
     if (Extensions.first(extensions)) {
@@ -47,10 +47,10 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectFunction((FunctionIdentifier(name), new ExpressionInfo(getClass.getName, name), build))
 }
 
-/** Found by Spark on the class path, so that the jar alone is enough. */
+/** Discovered by Spark on the class path, so that the jar needs no configuration. */
 class DiscoveredExtensions extends Extensions
 
-/** The jar is found by itself and may be named in `spark.sql.extensions` too: apply it once. */
+/** The extensions may be discovered and also named in `spark.sql.extensions`: apply them once. */
 object Extensions {
   private val seen = Collections.newSetFromMap(
     new java.util.WeakHashMap[SparkSessionExtensions, java.lang.Boolean]())

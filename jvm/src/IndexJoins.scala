@@ -13,13 +13,13 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 
 /**
- * Joins by index: the keys of one side become a runtime filter of the other, which the index answers. Spark's own
- * rule, made for partitions, requires a filter on the side of the keys and a broadcast of it; here Python decides.
+ * Joins by index: the keys of one side become a runtime filter on the other side, which the index answers. Spark's own
+ * rule is made for partitions and requires a filter on the side of the keys and a broadcast of it; here Python decides.
  */
 object IndexJoins extends Rule[LogicalPlan] {
   /**
-   * Extensions have no rule that runs after scans are planned. Experimental rules do, and the optimizer asks for them
-   * after it has asked for those of extensions, before every query.
+   * No rule of an extension runs after scans are planned. Experimental rules do, and the optimizer collects them after
+   * those of extensions, before every query.
    */
   def register(session: SparkSession): Unit = {
     val rules = session.asInstanceOf[org.apache.spark.sql.classic.SparkSession].experimental
@@ -47,10 +47,10 @@ object IndexJoins extends Rule[LogicalPlan] {
     case _ => join
   }
 
-  /** Whether a side reads one of our tables by tasks; small ones are read whole. */
+  /** Whether a side reads an IndexTables table with tasks; small tables are read whole. */
   private def isNarrowed(side: LogicalPlan): Boolean = !side.isStreaming && reads(side).exists(!_.scan.isLocal)
 
-  /** One side of a join, with runtime filters on those of its keys that the index answers. */
+  /** One side of a join, with runtime filters on the keys that the index answers. */
   private def narrow(keys: Seq[Expression], side: LogicalPlan, otherKeys: Seq[Expression],
       other: LogicalPlan): LogicalPlan =
     if (side.isStreaming || other.isStreaming || !other.deterministic) side
@@ -66,7 +66,7 @@ object IndexJoins extends Rule[LogicalPlan] {
       (read, mine) <- reads(pushed).flatMap(r => r.pruning.find(_.exprId == fresh.exprId).map(r -> _)).headOption
       path <- Names.path(mine.pruningKey)
       use <- read.scan.join(path, KeySource(mostRows(other, otherKeys(at)), cost(other), chooses(other)))
-      // Spark's rule may have been there before, and this one in an earlier round
+      // Spark's rule, or an earlier run of this one, may have added a filter already
       known = read.pruning.find(d => d.exprId != fresh.exprId && d.pruningKey.semanticEquals(mine.pruningKey))
       everywhere = use == IndexJoins.Always && repeatable(other)
       changed <- known match {
@@ -79,7 +79,7 @@ object IndexJoins extends Rule[LogicalPlan] {
   }
 
   private def lowered(filter: Expression, side: LogicalPlan): LogicalPlan = side match {
-    // MERGE numbers the rows of its target to find those that match twice: any numbers serve
+    // MERGE numbers the rows of its target to find those that match twice: which numbers does not matter
     case Project(list, child) if filter.references.subsetOf(child.outputSet) && list.exists(numbers) =>
       Project(list, lowered(filter, child))
     case Filter(condition, child @ Project(list, _)) if list.exists(numbers) => Filter(condition, lowered(filter, child))
@@ -93,7 +93,7 @@ object IndexJoins extends Rule[LogicalPlan] {
 
   private val Always = "always"
 
-  /** The same filter; keys that are not everywhere worth computing are only taken from a broadcast. */
+  /** The same filter, with keys that are always computed or taken from a broadcast only. */
   private def used(d: DynamicPruningSubquery, everywhere: Boolean): DynamicPruningSubquery =
     Compat.pruning(d.pruningKey, d.buildQuery, d.buildKeys, d.broadcastKeyIndices.head, onlyInBroadcast = !everywhere)
 
@@ -102,7 +102,7 @@ object IndexJoins extends Rule[LogicalPlan] {
 
   private case class Read(scan: IndexScan, pruning: Seq[DynamicPruningSubquery])
 
-  /** The reads of our tables below a plan, with the runtime filters that stand right above them. */
+  /** The reads of IndexTables tables in a plan, with the runtime filters right above them. */
   private def reads(plan: LogicalPlan): Seq[Read] = plan.collect {
     case PhysicalOperation(_, filters, relation: DataSourceV2ScanRelation) => relation.scan match {
       case scan: IndexScan => Some(Read(scan, filters.collect { case d: DynamicPruningSubquery => d }))
@@ -110,19 +110,19 @@ object IndexJoins extends Rule[LogicalPlan] {
     }
   }.flatten
 
-  /** The column that a key is; numbers are compared by their value, whichever zero or NaN they are. */
+  /** The column of a key; the index compares numbers by value, so the normalization of zeros and NaNs is dropped. */
   private def column(key: Expression): Option[Expression] = key match {
     case KnownFloatingPointNormalized(NormalizeNaNAndZero(child)) => column(child)
     case _ => Names.path(key).map(_ => key)
   }
 
-  /** What Spark would read to compute the other side once more. */
+  /** The bytes that Spark would read to compute the other side a second time. */
   private def cost(other: LogicalPlan): BigInt = other.collectLeaves().map {
     case _: InMemoryRelation => BigInt(0)
     case leaf => leaf.stats.sizeInBytes
   }.sum
 
-  /** The most rows that give keys: those of the table that has the key, or of the largest one. */
+  /** An upper bound of the rows that have keys: those of the table with the key column, or of the largest table. */
   private def mostRows(other: LogicalPlan, key: Expression): BigInt = {
     val leaves = other.collectLeaves()
     val own = leaves.filter(leaf => key.references.subsetOf(leaf.outputSet))
@@ -132,7 +132,7 @@ object IndexJoins extends Rule[LogicalPlan] {
     }.maxOption.getOrElse(BigInt(0))
   }
 
-  /** Whether a condition leaves out some rows; that a column has values does not count. */
+  /** Whether a condition selects some of the rows; IS NOT NULL does not count. */
   private def chooses(plan: LogicalPlan): Boolean = plan.exists {
     case Filter(condition, _) => condition.exists {
       case _: IsNotNull | _: And | _: Attribute | _: DynamicPruning => false
@@ -145,7 +145,7 @@ object IndexJoins extends Rule[LogicalPlan] {
     case _ => false
   }
 
-  /** Whether a plan has the same rows when it is computed twice: no cut, no order of arrival, no foreign source. */
+  /** Whether a plan has the same rows when it is computed twice: no limit, no dependence on order, no unknown source. */
   private def repeatable(plan: LogicalPlan): Boolean = plan match {
     case _: LocalRelation | _: Range | _: InMemoryRelation => true
     case l: LogicalRelation => l.relation.isInstanceOf[HadoopFsRelation]
@@ -161,5 +161,5 @@ object IndexJoins extends Rule[LogicalPlan] {
   }
 }
 
-/** The other side of a join: how many rows may give keys, the bytes read for them, and whether some are left out. */
+/** The other side of a join: how many rows have keys, the bytes read for them, and whether a filter selects them. */
 case class KeySource(rows: BigInt, bytes: BigInt, chosen: Boolean)

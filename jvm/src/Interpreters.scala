@@ -7,20 +7,20 @@ import org.apache.spark.api.python.{PythonFunction, PythonUtils, SimplePythonFun
 import org.apache.spark.util.Utils
 
 /**
- * Which Python runs where. Spark knows one default for both, the driver's: with an environment that was shipped to
- * the executors only, or a notebook named in PYSPARK_DRIVER_PYTHON, that is the wrong one for half of the work.
+ * The Python interpreters of the planner and of tasks. Spark has one default for both, the driver's. That is wrong for
+ * one of them if an environment was shipped to the executors only, or PYSPARK_DRIVER_PYTHON starts a notebook.
  */
 object Interpreters {
-  // Spark starts a Python process (50 ms) to ask for its version each time a function is made
+  // Spark starts a Python process (50 ms) to get its version each time it creates a function
   private lazy val default: SimplePythonFunction = PythonUtils.createPythonFunction(Array.emptyByteArray)
 
-  /** Names the planner's interpreter and its environment; what it runs is chosen by the worker module. */
+  /** The planner's interpreter and environment; the worker module determines what it runs. */
   lazy val planner: PythonFunction = settings("spark.pyspark.driver.python") match {
     case Some(named) if named != default.pythonExec => default.copy(pythonExec = named, pythonVer = versionOf(named))
     case _ => default
   }
 
-  /** Names the interpreter of tasks, as PySpark itself chooses it. */
+  /** The interpreter of tasks, chosen as PySpark chooses it. */
   lazy val tasks: PythonFunction = {
     val named = settings("spark.pyspark.python").orElse(sys.env.get("PYSPARK_PYTHON"))
     val exec = named.getOrElse(if (Utils.isLocalMaster(SparkEnv.get.conf)) planner.pythonExec else "python3")

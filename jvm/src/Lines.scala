@@ -8,9 +8,9 @@ import java.util.concurrent.ConcurrentLinkedDeque
 import org.apache.spark.api.python.PythonWorkerUtils
 
 /**
- * Direct lines to the planner. Spark's own way to call a Python process takes about a millisecond, a line
- * a fraction of it. The process stays Spark's, which ends it when it is idle: then the connections are dead,
- * and `listen` asks, in Spark's way, where its successor takes calls.
+ * Direct connections ("lines") to the planner process. A call through Spark's Python runner takes about a millisecond,
+ * a call over a line a fraction of that. Spark still owns the process and ends it when it is idle. Then the connections
+ * are dead, and `listen` asks, through Spark's runner, where the next process accepts calls.
  */
 class Lines(listen: () => Option[String], ping: String) {
   private val free = new ConcurrentLinkedDeque[Line]()
@@ -18,9 +18,9 @@ class Lines(listen: () => Option[String], ping: String) {
   private var possible = true
 
   /**
-   * The answer, or None when no line can be had. A call that may be repeated is not lost with its line: the next
-   * one leads to the successor of its process. Any other is sent only over a line that has just answered, and fails
-   * when its process ends before the answer.
+   * The answer, or None if no line can be opened. A repeatable call that fails with its line is sent again over a line
+   * to the next process. Any other call is sent only over a line that has just answered a ping, and fails if the process
+   * ends before it answers.
    */
   def call(operation: String, body: String, repeatable: Boolean): Option[Reply] = {
     def over(line: Option[Line]): Option[Reply] = line.flatMap(send(_, operation, body, repeatable))
@@ -38,12 +38,12 @@ class Lines(listen: () => Option[String], ping: String) {
         forget()
         Monitoring.lost()
         if (repeatable) None else throw e
-      case e: Throwable => // the query was canceled, or this is not an answer: the state of the connection is unknown
+      case e: Throwable => // the query was canceled, or the answer is invalid: the state of the connection is unknown
         line.close()
         throw e
     }
 
-  /** A line whose process answers. */
+  /** A line whose process has just answered a ping. */
   private def takeAlive(): Option[Line] = take().filter(line => send(line, "ping", ping, repeatable = true).isDefined)
     .flatMap(_ => Option(free.poll()))
 
@@ -61,8 +61,8 @@ class Lines(listen: () => Option[String], ping: String) {
     try Some(new Line(name)) catch { case _: IOException => forget(); None }
 
   /**
-   * Close the lines that many queries at once needed and nobody has used since: each holds a thread of the
-   * planner, with memory of its own. One stays.
+   * Close lines that were opened for many concurrent queries and are idle now: each holds a thread of the planner,
+   * with its own memory. One line stays open.
    */
   def closeIdle(seconds: Long): Unit = {
     val before = System.nanoTime() - seconds * 1000000000L
@@ -72,7 +72,7 @@ class Lines(listen: () => Option[String], ping: String) {
       .foreach(last => if (free.remove(last)) last.close())
   }
 
-  /** The process is gone, and with it all its lines. */
+  /** The process is gone: drop its location and all lines to it. */
   private def forget(): Unit = synchronized {
     place = None
     Iterator.continually(free.poll()).takeWhile(_ != null).foreach(_.close())

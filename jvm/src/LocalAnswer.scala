@@ -20,7 +20,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.util.ArrowUtils
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
-/** Plans reads that the planner process answers itself, and the order of their rows: no job, no task, no worker. */
+/** Plans reads that the planner process answers, with their sort and limit: no job, no task, no Python worker. */
 object LocalAnswers extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case root: ReturnAnswer => local(root.child).toSeq
@@ -35,7 +35,7 @@ object LocalAnswers extends SparkStrategy {
     case offset: Offset =>
       counted(offset.offsetExpr).flatMap(n => local(offset.child).map(CutAnswer(n, Int.MaxValue, _)))
     case PhysicalOperation(projects, filters, relation: DataSourceV2ScanRelation) => relation.scan match {
-      // runtime filters only save reading; as tests of rows they would drop null partition values
+      // runtime filters only save reads; applied to rows they would drop null partition values
       case scan: IndexScan if scan.isLocal =>
         Some(answer(projects, filters.filterNot(_.isInstanceOf[DynamicPruning]), relation, scan))
       case _ => None
@@ -61,7 +61,7 @@ object LocalAnswers extends SparkStrategy {
     }
 }
 
-/** A node whose rows are on the driver, so that collecting them needs no job. */
+/** A node whose rows are on the driver: collecting them needs no job. */
 trait LocalRows extends SparkPlan {
   protected def rows: Array[InternalRow]
 
@@ -99,7 +99,7 @@ case class ProjectAnswer(projects: Seq[NamedExpression], child: SparkPlan) exten
   override protected def withNewChildInternal(fresh: SparkPlan): ProjectAnswer = copy(child = fresh)
 }
 
-/** Rows that the planner computed, with what is left of filters and projection done on the driver. */
+/** Rows that the planner computed; remaining filters and the projection run on the driver. */
 case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expression],
     input: Seq[Attribute], @transient scan: IndexScan) extends LeafExecNode with LocalRows {
   override def output: Seq[Attribute] = projects.map(_.toAttribute)
@@ -128,7 +128,7 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
       if (few) InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(to, input))
       else UnsafeProjection.create(to, input)
     val project = projection(projects)
-    // expressions may not be computed on columns of a batch: these give null elements of arrays as zeros
+    // expressions must not be computed on the columns of a batch, where null elements of arrays read as zeros
     val whole = if (keep.isEmpty && projects.forall(_.isInstanceOf[Attribute])) None else Some(projection(input))
     val result = ArrayBuffer.empty[InternalRow]
     LocalAnswer.foreachRow(reply.parts(0)) { batched =>
@@ -156,14 +156,14 @@ object LocalAnswer {
     LocalRelation(toAttributes(schema), rows(stream))
   }
 
-  /** All rows, to keep. */
+  /** Copies of all rows. */
   def rows(stream: Array[Byte]): Seq[InternalRow] = {
     val found = ArrayBuffer.empty[InternalRow]
     foreachRow(stream)(row => found += row.copy())
     found.toSeq
   }
 
-  /** Calls `use` with rows that are valid until it returns. */
+  /** Call `use` with each row; a row is valid only during the call. */
   def foreachRow(stream: Array[Byte])(use: InternalRow => Unit): Unit = {
     val allocator = ArrowUtils.rootAllocator.newChildAllocator("indextables answer", 0, Long.MaxValue)
     val reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator)

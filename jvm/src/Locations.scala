@@ -9,13 +9,13 @@ import org.apache.hadoop.security.UserGroupInformation
 
 import org.apache.spark.SparkContext
 
-/** Where paths without a scheme begin; Python resolves them from there. */
+/** The base of paths without a scheme; Python resolves them. */
 object Locations {
-  /** The working directory of the default file system, as Spark's own file sources have it. */
+  /** The working directory of the default file system, as in Spark's file sources. */
   def base(): String = {
     val conf = SparkContext.getActive.map(_.hadoopConfiguration).getOrElse(new Configuration())
     val root = defaultFileSystem(conf)
-    // Python's client may know the store when no class of Hadoop does; Hadoop's stores all begin in /user
+    // Python's client may support a store that Hadoop has no class for; Hadoop's home directories are in /user
     try FileSystem.get(root, conf).getWorkingDirectory.toString
     catch {
       case _: IOException | _: RuntimeException =>

@@ -14,11 +14,11 @@ import org.apache.spark.sql.types._
 import org.apache.spark.util.ArrayImplicits._
 
 /**
- * Searches that no index can answer where they stand: in SELECT, CASE, HAVING, FILTER, beside what only Spark computes,
- * with a query of another table, or over rows of other formats. The engine matches the rows of each batch by the same
- * rules, in Spark's Python workers. What may still be pushed down keeps its table, for `MatchLeftRows`.
+ * Searches that no index can answer: in SELECT, CASE, HAVING, FILTER, in conditions that only Spark can compute, with a
+ * query from another table, or on rows of other formats. The engine matches the rows of each batch by the same rules, in
+ * Spark's Python workers. Searches that may still be pushed down remember their table, for `MatchLeftRows`.
  */
-object MatchRows extends Rule[LogicalPlan] {
+object MatchRows extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!Compat.hasArrowFunctions) plan
     else plan.resolveOperatorsUp {
@@ -35,21 +35,16 @@ object MatchRows extends Rule[LogicalPlan] {
       case join: Join => inputs(join)
       case other => Inputs(other.output, Seq(other))
     }
-    val parts = split(condition).map { part =>
+    val parts = splitConjunctivePredicates(condition).map { part =>
       if (mayBePushed(part, input)) part.transform { case s: Search => s.copy(source = input.source(s)) }
       else part.transform { case s: Search => RowMatch(s, input) }
     }
     parts.reduce(And(_, _))
   }
 
-  private def split(e: Expression): Seq[Expression] = e match {
-    case And(l, r) => split(l) ++ split(r)
-    case other => Seq(other)
-  }
-
   private def inputs(node: LogicalPlan) = Inputs(node.children.flatMap(_.output), node.children)
 
-  /** Whether everything is about one IndexTables table, whose index answers it. */
+  /** Whether a condition is about one IndexTables table only, and its index answers it. */
   private def mayBePushed(part: Expression, input: Inputs): Boolean = {
     val searches = part.collect { case s: Search => s }
     val tables = part.references.toSeq.map(input.origin(_).map(_._1)).distinct
@@ -64,7 +59,7 @@ object MatchRows extends Rule[LogicalPlan] {
     case other => other.isInstanceOf[Search]
   }
 
-  /** Whether the table's index answers a condition, by the names of the table's own columns. */
+  /** Whether the table's index answers a condition, written with the table's own column names. */
   private def answers(table: IndexTable, part: Expression, input: Inputs): Boolean = {
     val named = offered(part).transform {
       case a: AttributeReference => input.origin(a).fold(a)(origin => a.withName(origin._2))
@@ -76,7 +71,7 @@ object MatchRows extends Rule[LogicalPlan] {
     }
   }
 
-  /** The condition as the optimizer will have made it: constants computed, tests as `MakePushable` names them. */
+  /** The condition in the shape that the optimizer will give it: constants folded, predicates as in `MakePushable`. */
   private def offered(part: Expression): Expression = part.transformDown {
     case l: Literal => l
     case e if e.foldable => Literal.create(null, e.dataType)
@@ -91,18 +86,11 @@ object MatchLeftRows extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!Compat.hasArrowFunctions) plan
     else plan.transformUpWithSubqueries {
-      case filter: Filter if isTable(filter.child) => filter // it will be pushed down
+      case filter: Filter if Reads.ours(filter.child) => filter // it will be pushed down
       case node if node.expressions.exists(_.exists(_.isInstanceOf[Search])) => node.transformExpressions {
         case s: Search if !s.all => RowMatch(s, Inputs(s.references.toSeq, Nil))
       }
     }
-
-  private def isTable(plan: LogicalPlan): Boolean = plan match {
-    case r: DataSourceV2Relation => r.table.isInstanceOf[IndexTable]
-    case p: Project => isTable(p.child)
-    case f: Filter => isTable(f.child)
-    case _ => false
-  }
 }
 
 /** The columns that an expression may name, and where they come from. */
@@ -122,7 +110,7 @@ object Inputs {
     case _ => None
   }
 
-  /** The column that an expression is; permanent views cast every column to the type it has. */
+  /** The column that an expression is; permanent views cast every column to its own type. */
   private def itself(e: Expression): Option[Attribute] = e match {
     case c: Cast if c.dataType == c.child.dataType => itself(c.child)
     case a: Attribute => Some(a)
@@ -192,7 +180,7 @@ object RowMatch {
   }
 }
 
-/** A function of rows that the engine computes in Spark's Python workers, batch by batch; Python pickled it. */
+/** A function that the engine computes in Spark's Python workers, batch by batch; Python pickled it. */
 object EngineFunction {
   def apply(name: String, pickled: Array[Byte], result: DataType, arguments: Seq[Expression]): Expression = {
     val function = Interpreters.tasks.asInstanceOf[SimplePythonFunction].copy(command = pickled.toImmutableArraySeq)

@@ -18,7 +18,7 @@ class SplitsScanned extends Sum("splitsScanned", "splits scanned")
 class RowsScanned extends Sum("rowsScanned", "rows of scanned splits")
 class BytesScanned extends Sum("bytesScanned", "bytes of scanned splits")
 class RequestsSent extends Sum("requests", "requests to the store")
-class RequestsHedged extends Sum("requestsHedged", "requests sent twice for want of a response")
+class RequestsHedged extends Sum("requestsHedged", "requests sent twice because of a late response")
 class BytesFetched extends Sum("bytesFetched", "bytes fetched from the store")
 class CacheHits extends Sum("cacheHits", "cache hits")
 class CacheMisses extends Sum("cacheMisses", "cache misses")
@@ -37,7 +37,7 @@ object ScanMetrics {
     new RowsScanned, new BytesScanned, new RequestsSent, new RequestsHedged, new BytesFetched, new CacheHits,
     new CacheMisses, new PendingFiles, new PendingBytes, new GoneFiles, new HiddenRows)
 
-  /** What Python counted, by name. */
+  /** Python's counters by name. */
   def counts(numbers: JsonNode): Array[CustomTaskMetric] =
     numbers.properties().asScala.map(e => Count(e.getKey, e.getValue.asLong): CustomTaskMetric).toArray
 }

@@ -11,14 +11,14 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.metrics.source.Source
 
 /**
- * What this JVM and its Python processes did, for Spark's metrics system, whose sinks bring it to Prometheus, JMX,
- * Graphite or files. The driver has the planner's counts, an executor those of its tasks.
+ * Counters of this JVM and its Python processes for Spark's metrics system, whose sinks write to Prometheus, JMX,
+ * Graphite or files. The driver has the planner's counters, an executor those of its tasks.
  */
 object Monitoring extends Source {
   override val sourceName: String = Names.Format
   override val metricRegistry: MetricRegistry = new MetricRegistry
 
-  /** What Python counts, and its name for monitoring. */
+  /** Python's counters and their names for monitoring. */
   private val names = Map(
     "requests" -> "store.requests",
     "requestsHedged" -> "store.hedged",
@@ -32,7 +32,7 @@ object Monitoring extends Source {
   names.values.foreach(name => metricRegistry.counter(name))
   private val lostCalls = metricRegistry.counter("planner.lost")
 
-  /** Counts that Python sent. */
+  /** Add counts that Python sent. */
   def add(counts: JsonNode): Unit = {
     register()
     counts.properties().asScala.foreach { e =>
@@ -40,7 +40,7 @@ object Monitoring extends Source {
     }
   }
 
-  /** A call of the planner, from the hooks' side. */
+  /** Time a call of the planner process. */
   def timed[T](operation: String)(call: => T): T = {
     register()
     val start = System.nanoTime()
@@ -51,7 +51,7 @@ object Monitoring extends Source {
   /** A call whose planner process ended before it answered. */
   def lost(): Unit = lostCalls.inc()
 
-  /** Once in every application of this JVM. */
+  /** Register once per application of this JVM. */
   private def register(): Unit = {
     val env = SparkEnv.get
     if (env != null && env != known) synchronized {

@@ -7,16 +7,16 @@ package org.apache.spark.sql.indextables {
     val Keys = s"spark.$Format."
     val CompanionKeys = s"${Keys}companion."
     val Catalog = "spark.sql.catalog." + Format
-    /** In front of the names of functions, as an older release of the existing implementation has them. */
+    /** Prefix of function names in an older release of the existing implementation. */
     val LegacyPrefix = "tantivy4spark_"
     /** Before `indexquery` it means every searchable column. */
     val AllFields = "_indexall"
 
-    /** A column by its bare name, which may hold any character; `Expressions.column` would parse it. */
+    /** A column by its name, which may contain any character; `Expressions.column` would parse it. */
     def column(name: String): NamedReference = FieldReference(Seq(name))
     def identity(name: String): Transform = IdentityTransform(FieldReference(Seq(name)))
 
-    /** The names that lead to a column or a member of a struct; None of any other expression. */
+    /** The path of a column or struct member; None for any other expression. */
     def path(e: Expression): Option[Seq[String]] = e match {
       case a: AttributeReference => Some(Seq(a.name))
       case g: GetStructField => path(g.child).map(_ :+ g.childSchema(g.ordinal).name)
@@ -25,9 +25,12 @@ package org.apache.spark.sql.indextables {
   }
 }
 
-// The names users of the existing implementation write in their configuration.
+// The class names in configurations for the existing implementation.
 package io.indextables.provider {
   class IndexTablesProvider extends org.apache.spark.sql.indextables.Provider
+}
+package io.indextables.catalog {
+  class IndexTablesCatalog extends org.apache.spark.sql.indextables.SourceCatalog
 }
 package io.indextables.spark.core {
   class IndexTables4SparkTableProvider extends org.apache.spark.sql.indextables.Provider

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{DescribeColumn, DescribeRela
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Our parser in front of Spark's; a proxy, because the interface differs between versions. */
+/** The IndexTables parser in front of Spark's; a proxy, because the interface differs between versions. */
 object Parser {
   private val plans = Set("parsePlan", "parsePlanWithParameters")
   private val texts = plans ++ Set("parseQuery", "parseExpression")
@@ -68,7 +68,7 @@ object Statements {
   /** Ours if Spark cannot parse it. */
   def misspelled(words: Seq[String]): Boolean = find("misspelled", words).isDefined
 
-  /** What stands where the target of a statement of another format stands. */
+  /** The words from the target on, if this is a statement of another format. */
   def borrowed(words: Seq[String]): Option[Seq[String]] =
     find("borrowed", words).map(prefix => words.drop(prefix.length)).filter(_.nonEmpty)
 }
@@ -86,7 +86,7 @@ object Borrowed {
     if (unclaimed && (isOurs(target) || (parsed.isSuccess && isUnknown(target)))) Command(text) else parsed.get
   }
 
-  /** Neither a table of this name nor one called as the command: then the error is about the name that was meant. */
+  /** Neither the target nor a table named like the command exists: report the missing target, not the missing `history`. */
   private def isUnknown(target: Seq[String]): Boolean =
     SparkSession.getActiveSession.exists { session =>
       def exists(name: String) = Try(session.catalog.tableExists(name)).getOrElse(true)
@@ -104,7 +104,7 @@ object Borrowed {
   }
 }
 
-/** Just enough of SQL's words to find our operators, never inside literals or comments. */
+/** A minimal SQL tokenizer that finds our operators, never inside literals or comments. */
 object Sql {
   private val Token = ("""(?s)[rR]?'(?:[^'\\]|\\.|'')*'|[rR]?"(?:[^"\\]|\\.|"")*"|`(?:[^`]|``)*`""" +
     """|--[^\r\n]*|/\*.*?\*/|[\p{L}\p{N}_]+|\s+|.""").r
@@ -155,7 +155,7 @@ object Sql {
     else s"$op($left, $right)"
   }
 
-  /** Where the operand ends that starts after `from`: texts, a parameter, or a call. */
+  /** The end of the operand that starts after `from`: string literals, a parameter, a call or a variable. */
   private def operand(tokens: IndexedSeq[String], from: Int): Option[Int] = {
     def next(i: Int) = tokens.indexWhere(!blank(_), i)
     val i = next(from)
@@ -169,14 +169,14 @@ object Sql {
     else None
   }
 
-  /** Where a variable's name ends, which may be `session.q`; before a quote it is the prefix of an open literal. */
+  /** The end of a variable name, which may be `session.q`; before a quote it is the prefix of an unclosed literal. */
   private def variable(tokens: IndexedSeq[String], first: Int): Option[Int] = {
     var last = first
     while (tokens.lift(last + 1).contains(".") && tokens.lift(last + 2).exists(name)) last += 2
     Some(last + 1).filterNot(end => tokens.lift(end).exists(literal))
   }
 
-  /** Adjacent texts are one text in SQL. */
+  /** Adjacent string literals are one in SQL. */
   private def literals(tokens: IndexedSeq[String], first: Int, next: Int => Int): Int = {
     var last = first
     var i = next(first + 1)
@@ -193,7 +193,7 @@ object Sql {
     end.map(_ + 1)
   }
 
-  /** The qualified name, or star, at the end of what is already written, and where it starts. */
+  /** The qualified name or star at the end of the rewritten tokens, and where it starts. */
   private def subject(done: Vector[String]): Option[(Int, String)] = {
     val end = done.lastIndexWhere(!blank(_)) + 1
     var start = end

@@ -7,19 +7,19 @@ import scala.collection.mutable.ArrayBuffer
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.SupportsPartitionManagement
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
-import org.apache.spark.sql.connector.expressions.{FieldReference, IdentityTransform, LiteralValue, Transform}
+import org.apache.spark.sql.connector.expressions.{IdentityTransform, LiteralValue, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.types.StructType
 
 object Partitions {
-  /** The columns of a partitioning; Python says that buckets and computed partitions are unsupported. */
+  /** The columns of a partitioning; Python reports buckets and computed partitions as unsupported. */
   def columns(partitioning: Array[Transform]): Seq[String] = partitioning.toSeq.map {
     case IdentityTransform(reference) => reference.fieldNames.mkString(".")
     case other => Rpc.refuse("UNSUPPORTED_PARTITIONING", "partitioning" -> other.describe)
   }
 }
 
-/** SHOW PARTITIONS and ALTER TABLE ... DROP PARTITION; partitions come into being by writing rows. */
+/** SHOW PARTITIONS and ALTER TABLE ... DROP PARTITION; partitions are created by writing rows. */
 trait Partitions extends SupportsPartitionManagement { self: IndexTable =>
   override def partitionSchema(): StructType = StructType(state.partitionColumns.map(state.schema(_)))
 
@@ -38,7 +38,7 @@ trait Partitions extends SupportsPartitionManagement { self: IndexTable =>
 
   override def dropPartition(values: InternalRow): Boolean = {
     val same = partitionSchema().zipWithIndex.map { case (field, i) =>
-      new Predicate("<=>", Array(FieldReference(Seq(field.name)),
+      new Predicate("<=>", Array(Names.column(field.name),
         LiteralValue(values.get(i, field.dataType), field.dataType)))
     }
     deleteWhere(same.toArray)
@@ -46,7 +46,7 @@ trait Partitions extends SupportsPartitionManagement { self: IndexTable =>
   }
 
   override def createPartition(values: InternalRow, properties: JavaMap[String, String]): Unit =
-    throw new IndexTablesException("[UNSUPPORTED_CHANGE] partitions come into being when rows are written")
+    throw new IndexTablesException("[UNSUPPORTED_CHANGE] partitions are created by writing rows")
   override def replacePartitionMetadata(values: InternalRow, properties: JavaMap[String, String]): Unit =
     throw new IndexTablesException("[UNSUPPORTED_CHANGE] partitions have no properties")
   override def loadPartitionMetadata(values: InternalRow): JavaMap[String, String] = Collections.emptyMap()

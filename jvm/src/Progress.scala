@@ -14,7 +14,7 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.execution.datasources.v2.python.PythonWriterCommitMessage
 
-/** What a task reported it has written. */
+/** What a task has written, by its own report. */
 case class Written(splits: Long, rows: Long, bytes: Long) {
   def +(other: Written): Written = Written(splits + other.splits, rows + other.rows, bytes + other.bytes)
 }
@@ -30,7 +30,7 @@ object Written {
   }
 }
 
-/** Python's writer that also reports its output metrics to Spark, for stages and tasks. */
+/** Python's writer, with output metrics for Spark's stages and tasks. */
 @SerialVersionUID(1L)
 class MeasuredFactory(factory: DataWriterFactory) extends DataWriterFactory {
   private val same = Executors.sameJar()
@@ -60,7 +60,7 @@ class MeasuredWriter(writer: DataWriter[InternalRow]) extends DataWriter[Interna
   override def currentMetricsValues(): Array[CustomTaskMetric] = writer.currentMetricsValues()
 }
 
-/** The progress of a write: counted as tasks finish, logged on the driver while it takes long. */
+/** The progress of a write: counted as tasks finish, and logged on the driver during long writes. */
 class WriteProgress extends Logging {
   private var tasks = 0
   private var done = 0

@@ -35,13 +35,13 @@ class Provider extends TableProvider with DataSourceRegister with CreatableRelat
 
   override def getTable(schema: StructType, partitioning: Array[Transform],
       properties: java.util.Map[String, String]): Table = {
-    // A catalog hands over table properties, DataFrameWriter.save() plain options. Only the first may
-    // write through V2: for the other, Spark knows `append` and `overwrite` alone in V2.
+    // A catalog passes table properties, DataFrameWriter.save() plain options. Only the former may write
+    // through V2, because save() supports only `append` and `overwrite` there.
     val fromCatalog = Seq(TableCatalog.PROP_PROVIDER, TableCatalog.PROP_OWNER).exists(properties.containsKey)
     IndexTable(state(properties).orElse(schema, partitioning), properties, writable = fromCatalog)
   }
 
-  /** `df.write.format("indextables").mode(...).save()`: all four modes land here. */
+  /** `df.write.format("indextables").mode(...).save()`, in all four modes. */
   override def createRelation(context: SQLContext, mode: SaveMode, options: Map[String, String],
       data: DataFrame): BaseRelation = {
     Saving.save(mode, options, data)
@@ -52,8 +52,8 @@ class Provider extends TableProvider with DataSourceRegister with CreatableRelat
   override def createSink(context: SQLContext, options: Map[String, String], partitionColumns: Seq[String],
       mode: OutputMode): Sink = new IndexSink(context, options, partitionColumns, mode)
 
-  // A session catalog of another product takes this for a V1 source: it gets a marker, and `UseV2`
-  // puts the table in its place.
+  // The session catalog of another product takes this for a V1 source: it gets a marker, which `UseV2`
+  // replaces by the table.
   override def createRelation(context: SQLContext, options: Map[String, String]): BaseRelation =
     new Marker(context, inferSchema(new CaseInsensitiveStringMap(options.asJava)), options)
   override def createRelation(context: SQLContext, options: Map[String, String], schema: StructType): BaseRelation =

@@ -10,9 +10,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType}
 
 /**
- * LIKE, RLIKE and array_contains, for which Spark has no V2 predicate: as a BinaryComparison it hands
- * them to the scan under the name of their operator. Where they are not pushed down, the expression
- * itself is computed.
+ * LIKE, RLIKE and array_contains, for which Spark has no V2 predicate. It translates any BinaryComparison to a V2
+ * predicate named after its operator, so they are wrapped in one. If it is not pushed down, the wrapped expression is
+ * computed.
  */
 case class Pushable(operator: String, itself: BinaryExpression) extends BinaryComparison {
   override def left: Expression = itself.left
@@ -30,7 +30,7 @@ case class Pushable(operator: String, itself: BinaryExpression) extends BinaryCo
     copy(itself = itself.withNewChildren(Seq(l, r)).asInstanceOf[BinaryExpression])
 }
 
-/** Makes tests of the columns of our tables ready to be pushed down. */
+/** Makes predicates on columns of IndexTables tables pushable. */
 object MakePushable extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val ours = AttributeSet(plan.collect {

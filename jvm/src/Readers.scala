@@ -22,8 +22,8 @@ import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, Column
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * Reading tasks: the batches of Python workers as they come. Spark's own reader of Python sources makes a row of
- * every one of them, and then another, which took half of a scan's time.
+ * Reading tasks: passes on the batches of Python workers. Spark's own reader of Python sources converts them to rows,
+ * twice, which took half of a scan's time.
  */
 @SerialVersionUID(1L)
 class TaskReaders(function: Array[Byte], output: StructType) extends PartitionReaderFactory {
@@ -43,7 +43,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
     val content = partition.asInstanceOf[PythonInputPartition].pickedPartition
     val work = InternalRow(content, UTF8String.fromString(file.toString))
     val reader = new TaskReader(() => batches(work), wire, file)
-    // must run before the runner's own completion listener, which was added earlier
+    // must run before the runner's own completion listener: listeners run in reverse order
     TaskContext.get().addTaskCompletionListener[Unit](reader.finish)
     reader
   }
@@ -52,7 +52,7 @@ class TaskReaders(function: Array[Byte], output: StructType) extends PartitionRe
     val conf = SQLConf.get
     val context = TaskContext.get()
     val run = ChainedPythonFunctions(Seq(source.createPythonFunction(function)))
-    // the runner adds to them, but they are not shown
+    // the runner updates these metrics; they are not shown
     val metrics = (PythonSQLMetrics.pythonSizeMetricsDesc ++ PythonSQLMetrics.pythonTimingMetricsDesc ++
       PythonSQLMetrics.pythonOtherMetricsDesc).map { case (name, _) => name -> new SQLMetric("size", -1) }
     Compat.arrowRunner(Seq(run -> 0L), Int.box(PythonEvalType.SQL_MAP_ARROW_ITER_UDF), Array(Array(0)), TaskReaders.Input,
@@ -74,7 +74,7 @@ class TaskReader(start: () => Iterator[ColumnarBatch], wire: StructType, file: P
   private var batches = start()
   private var fetched = Array.empty[CustomTaskMetric]
   private var reading = false
-  // the sizes of the batches that were handed on
+  // the sizes of the batches that were passed on
   private val handed = ArrayBuffer.empty[Int]
 
   override def next(): Boolean = {
@@ -89,8 +89,8 @@ class TaskReader(start: () => Iterator[ColumnarBatch], wire: StructType, file: P
   }
 
   /**
-   * A worker that is killed is replaced here: Spark would try the whole task again, but not in local mode. The same
-   * splits give the same batches, so the next worker goes on where the last one ended.
+   * A worker that is killed is replaced here: Spark would retry the whole task, and in local mode not even that. The same
+   * splits give the same batches, so the next worker continues where the last one ended.
    */
   private def hasNext(tries: Int): Boolean =
     try batches.hasNext
@@ -122,8 +122,8 @@ class TaskReader(start: () => Iterator[ColumnarBatch], wire: StructType, file: P
   override def currentMetricsValues(): Array[CustomTaskMetric] = fetched
 
   /**
-   * A worker that sees the marker stops at the next batch. One that Spark kills midway cannot be reused, and the
-   * next query would wait seconds for another: so the few batches under way are read.
+   * A worker that sees the marker stops at the next batch. Spark cannot reuse a worker that it kills midway, and the next
+   * query would wait seconds for a new one. So the few batches in flight are read.
    */
   def finish(context: TaskContext): Unit =
     if (reading && !context.isFailed() && !context.isInterrupted())
@@ -137,7 +137,7 @@ class TaskReader(start: () => Iterator[ColumnarBatch], wire: StructType, file: P
 }
 
 object TaskReader {
-  /** More batches than that come only from a worker that does not see the file. */
+  /** Only a worker that does not see the marker sends more batches than this. */
   val UnderWay = 16
   /** How many workers may die between two batches. */
   val Tries = 3

@@ -13,8 +13,8 @@ import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 
 /**
- * REPLACE TABLE of a name: a table of ours is replaced in its place by one version of its log, so that nothing is
- * lost when that fails, and earlier versions stay. Any other table is dropped first.
+ * REPLACE TABLE by name: an IndexTables table is replaced by one new version of its log, so that nothing is lost if that
+ * fails, and earlier versions stay. Any other table is dropped first.
  */
 class ReplacedTables(names: TableCatalog, rows: Boolean)
   extends NamedTables(names, rows, replaces = true) with StagingTableCatalog {
@@ -46,7 +46,7 @@ class ReplacedTables(names: TableCatalog, rows: Boolean)
   private def existing(name: Identifier): Option[Table] =
     if (names.tableExists(name)) Some(names.loadTable(name)) else None
 
-  /** Whether the statement names no other place than the table's. */
+  /** Whether the statement names the table's own location, or none. */
   private def stays(table: IndexTable, properties: java.util.Map[String, String]): Boolean = {
     def place(text: String): (String, String, String) = {
       val uri: URI = new Path(text).toUri
@@ -56,7 +56,7 @@ class ReplacedTables(names: TableCatalog, rows: Boolean)
   }
 }
 
-/** The next version of a table that a catalog names. Its rows are committed first, then the catalog's copy follows. */
+/** The next version of a table in a catalog. Its rows are committed first, then the catalog's copy is updated. */
 private class Replacement(names: TableCatalog, name: Identifier, before: IndexTable, after: TableState,
     properties: java.util.Map[String, String]) extends StagedIndexTable(after, Replacement.given(before, properties)) {
   override def commitStagedChanges(): Unit = {
@@ -65,7 +65,7 @@ private class Replacement(names: TableCatalog, name: Identifier, before: IndexTa
     val gone = Replacement.own(before.given).keySet -- fresh.keySet
     val changes = gone.map(TableChange.removeProperty) ++ fresh.map { case (k, v) => TableChange.setProperty(k, v) }
     if (changes.nonEmpty) names.alterTable(name, changes.toSeq: _*)
-    // the log has the columns: not every catalog takes others instead
+    // the log defines the columns: not every catalog allows replacing them
     Try(names.alterTable(name, newColumns: _*))
   }
 
@@ -85,11 +85,11 @@ private object Replacement {
       Map("path" -> before.location, TableCatalog.PROP_PROVIDER -> Names.Format)).asJava
 }
 
-/** A name that was created for the rows to come. */
+/** A table that was registered before its rows are written. */
 private class NewName(table: IndexTable, undo: () => Unit)
   extends IndexTable(table.state, table.given, writable = true) with StagedTable {
   override def commitStagedChanges(): Unit = ()
   override def abortStagedChanges(): Unit = undo()
-  // Spark's interfaces disagree on whose default this is
+  // both parents have a default for this
   override def reportDriverMetrics(): Array[CustomTaskMetric] = Array.empty
 }

@@ -14,8 +14,8 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * DELETE, UPDATE and MERGE as a delta: the Python writer gets rows of (`__op`, row id, columns). Scan
- * and commit name the same version, so that Python can tell what changed in between.
+ * DELETE, UPDATE and MERGE as a delta: the Python writer gets rows of (`__op`, row id, columns). Scan and commit name
+ * the same version, so that Python can detect changes in between.
  */
 class RowDelta(table: IndexTable, info: RowLevelOperationInfo) extends RowLevelOperation with SupportsDelta {
   table.schema.fieldNames.find(name => RowDelta.own.exists(_.equalsIgnoreCase(name)))
@@ -45,7 +45,7 @@ object RowDelta {
   val Update = 2
   val Insert = 3
   private val id = Seq(StructField("__op", IntegerType), StructField("_split", StringType), StructField("_doc", LongType))
-  /** The columns that say which row is meant and what becomes of it; a column of the table would hide them. */
+  /** The columns that identify a row and its operation; a table column of the same name would hide them. */
   val own: Seq[String] = id.map(_.name)
   def schema(row: StructType): StructType = StructType(id ++ row.map(_.copy(nullable = true)))
 }
@@ -73,7 +73,7 @@ class RowDeltaFactory(factory: DataWriterFactory, schema: StructType) extends De
   }
 }
 
-/** Spark pushes rows, the Python writer pulls an iterator: a bounded queue and a thread join them. */
+/** Spark pushes rows, the Python writer pulls from an iterator: a bounded queue and a thread connect them. */
 class RowDeltaWriter(writer: DataWriter[InternalRow], schema: StructType) extends DeltaWriter[InternalRow] {
   private object End
   private val queue = new ArrayBlockingQueue[AnyRef](4096)

@@ -36,11 +36,11 @@ object Reply {
 }
 
 /**
- * The whole contract with Python: an operation and a JSON document go in, a JSON document and binary
- * parts come out. Every call lands in the same reused process, so what that process knows survives.
+ * The whole contract with Python: an operation and a JSON document go in, a JSON document and binary parts come out.
+ * Every call goes to the same process, so its caches survive.
  */
 object Rpc {
-  /** Increment together with `PROTOCOL` in spark/planner.py when a document changes its meaning. */
+  /** Increment together with `PROTOCOL` in spark/planner.py when the meaning of a document changes. */
   val Protocol = 1
   val mapper = new ObjectMapper()
 
@@ -59,27 +59,23 @@ object Rpc {
 
   /** Raise an error of Python's table of errors. */
   def refuse(code: String, context: (String, String)*): Nothing = {
-    val request = json().put("code", code)
-    request.set[ObjectNode]("context", options(context.toMap.asJava))
-    call("refuse", request)
+    call("refuse", json().put("code", code).set[ObjectNode]("context", options(context.toMap.asJava)))
     throw new IllegalStateException(code)
   }
 
-  /** The session's settings and executors. A table on local disk needs no credentials of stores, which take time to find. */
+  /** The session's settings and executors. Tables on local disk need no store credentials, which take time to collect. */
   def context(local: Boolean = false): ObjectNode = {
-    val node = json()
-    node.set[ObjectNode]("session", sessionConf(local))
-    node.set[ObjectNode]("executors", executors())
+    val node = json().set[ObjectNode]("session", sessionConf(local)).set[ObjectNode]("executors", executors())
     SparkContext.getActive.flatMap(c => Option(c.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)))
       .foreach(node.put("query", _))
     node.put("base", Locations.base())
   }
 
   /**
-   * All calls take lines into one process, which knows what every other call did; Spark's way, which may start a
-   * second one, is left where no line is. What changes nothing may be asked again when its process was lost. A
-   * commit carries its name, so that a second process can tell whether the first has written it. Of any other
-   * change the outcome is unknown: Python reports it.
+   * All calls go over lines into one process, which knows what every other call did. Spark's runner, which may start a
+   * second process, is used only where no line can be opened. Calls that change nothing are repeated if their process is
+   * lost. A commit carries an id, so that the next process can tell whether it was written. The outcome of any other
+   * change is unknown, which Python reports.
    */
   private def send(operation: String, request: ObjectNode): Reply = {
     val again = repeatable(operation)
@@ -108,7 +104,7 @@ object Rpc {
     throw Errors.of(reply.json.get("error"), Some(cause))
   }
 
-  /** A call that ended without an answer and was not canceled. */
+  /** The failure of a call that ended without an answer and was not canceled. */
   private object Lost {
     def unapply(e: Throwable): Option[Throwable] = e match {
       case _: InterruptedIOException | _: ClosedByInterruptException => None
@@ -122,13 +118,17 @@ object Rpc {
     Option(new Call("listen", body.toString).persistently().json.get("path")).map(_.asText)
   }, s"""{"protocol":$Protocol}""")
 
+  /** A request about the table with these properties. */
+  def table(properties: java.util.Map[String, String]): ObjectNode =
+    json().set[ObjectNode]("properties", options(properties))
+
   def options(values: java.util.Map[String, String]): ObjectNode = {
     val node = json()
     values.asScala.foreach { case (k, v) => node.put(k, v) }
     node
   }
 
-  /** Keys Python may need: its own, and what decides how Spark computes. */
+  /** Spark's keys that Python needs because they affect results. */
   private val sparkKeys = Seq("spark.sql.session.timeZone", "spark.sql.ansi.enabled",
     "spark.sql.caseSensitive", "spark.sql.sources.partitionOverwriteMode", "spark.default.parallelism")
 
@@ -147,7 +147,7 @@ object Rpc {
       }
     }
 
-  /** A thread that a program starts has no session of its own; Spark then has no settings at all. */
+  /** In a thread that a program has started there is no active session, and Spark falls back to empty settings. */
   private[indextables] def settings: SQLConf = SQLConf.get match {
     case none if none eq SQLConf.getFallbackConf =>
       SparkSession.getDefaultSession.map(_.sessionState.conf).getOrElse(none)
@@ -177,7 +177,7 @@ object Rpc {
     all
   }
 
-  /** More processes than the planner has idle at once, and a daemon. */
+  /** More than the number of planner processes that are idle at once, plus their daemon. */
   private val Held = 8
 
   private class Call(operation: String, body: String)
@@ -185,7 +185,7 @@ object Rpc {
     // Spark's daemon only imports worker modules whose name starts with "pyspark".
     override val workerModule = "pyspark_indextables.planner"
 
-    /** Spark may still hold idle processes that were killed, and their daemon; it notices one with each call. */
+    /** Spark may still hold idle processes, or a daemon, that were killed; each call detects one of them. */
     @tailrec final def persistently(tries: Int = Held): Reply =
       Try(runInPython()) match {
         case Failure(Lost(_)) if tries > 1 => persistently(tries - 1)
@@ -201,9 +201,8 @@ object Rpc {
   }
 
   /**
-   * Spark ends Python workers after a minute without use, and with them the cached snapshots. A ping
-   * every 20 s keeps the planner for half an hour after the last query. What it needed for many queries
-   * at once is given back sooner.
+   * Spark ends Python workers after an idle minute, and with them the cached snapshots. A ping every 20 s keeps the planner
+   * alive for half an hour after the last query. Lines that many concurrent queries needed are closed sooner.
    */
   private object KeepAlive {
     @volatile private var lastUse = 0L
@@ -226,7 +225,7 @@ object Rpc {
           Thread.sleep(5000)
           lines.closeIdle(seconds = 5)
         }
-        // not by a line: Spark is to see that the process is used
+        // not over a line: Spark must see that the process is in use
         if (SparkEnv.get != null) new Call("ping", s"""{"protocol":$Protocol}""").runInPython()
       }
     } catch { case _: Exception => () } // the next call starts it again

@@ -24,7 +24,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types._
 
-/** Offers what Spark would push down to Python, piece by piece, and records what was accepted. */
+/** Offers each piece that Spark can push down to Python, and records what Python accepts. */
 class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuilder
   with SupportsPushDownV2Filters with SupportsPushDownRequiredColumns with SupportsPushDownLimit
   with SupportsPushDownOffset with SupportsPushDownTopN with SupportsPushDownAggregates {
@@ -32,7 +32,7 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   private var pushed = Array.empty[Predicate]
   private var partial = true
   private val calls = new ReadCalls(request)
-  // what the last piece that was taken makes of the plan, where nothing can change it any more
+  // the plan that came with the last accepted piece, if nothing can change it any more
   private var settled: Option[ObjectNode] = None
   private var aggregation: Option[(Aggregation, ObjectNode)] = None
 
@@ -44,7 +44,7 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
       val judged = predicates.toSeq.zip(verdicts)
       pushed = judged.collect { case (p, v) if v != "no" => p }.toArray
       request.set[ObjectNode]("predicates", Encoder.all(pushed))
-      // a superset is narrowed by the index and then checked by Spark
+      // a superset is found by the index and then checked by Spark
       val left = judged.collect { case (p, v) if v != "exact" => p }.toArray
       request.put("residual", left.nonEmpty)
       left
@@ -53,7 +53,7 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
 
   override def pruneColumns(schema: StructType): Unit = if (!request.has("aggregation")) output = schema
 
-  /** Offers one more piece to Python; a rejected piece is withdrawn. */
+  /** Offer one more piece to Python; a rejected piece is withdrawn. */
   private def offer(keys: (String, ObjectNode => Unit)*): Option[ObjectNode] = {
     val attempt = request.deepCopy()
     keys.foreach(_._2(attempt))
@@ -80,9 +80,8 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   private def offerAggregation(wanted: Aggregation): Option[ObjectNode] = aggregation match {
     case Some((known, reply)) if known eq wanted => Some(reply)
     case _ =>
-      val node = Rpc.json()
-      node.set[ObjectNode]("group_by", Encoder.all(wanted.groupByExpressions))
-      node.set[ObjectNode]("functions", Encoder.all(wanted.aggregateExpressions))
+      val node = Rpc.json().set[ObjectNode]("group_by", Encoder.all(wanted.groupByExpressions))
+        .set[ObjectNode]("functions", Encoder.all(wanted.aggregateExpressions))
       val reply = offer("aggregation" -> (_.set[ObjectNode]("aggregation", node)))
       aggregation = reply.map(wanted -> _)
       reply
@@ -101,12 +100,12 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   }
 }
 
-/** A planned read: answered by the planner itself when it is small, else by tasks in Python workers. */
+/** A planned read: answered by the planner process if it is small, else by tasks in Python workers. */
 class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCalls, settled: Option[ObjectNode])
   extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning with SupportsRuntimeV2Filtering
   with SupportsMetadata {
   private var plan: Reply = settled.map(Reply(_, Array.empty)).orNull
-  // a stream is planned batch by batch, so it has no statistics as a whole
+  // a stream is planned batch by batch, so it has no overall statistics
   private var streaming = false
   private def planned(distributed: Boolean = false): Reply = synchronized {
     if (plan == null || (distributed && plan.json.get("local").asBoolean))
@@ -115,7 +114,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   }
 
   def isLocal: Boolean = planned().json.get("local").asBoolean
-  /** The whole answer as an Arrow stream, with no Spark job; a small one came with the plan. */
+  /** The whole answer as an Arrow stream, without a Spark job; a small one came with the plan. */
   def answer(): Reply = {
     val reply = planned()
     if (reply.json.get("local").asBoolean && reply.parts.nonEmpty) reply else calls.call("run", request)
@@ -144,7 +143,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
     }
   }
 
-  /** The partition columns by which the tasks of a plan are divided; most plans have none. */
+  /** The partition columns by which tasks are divided; most plans have none. */
   private def partitionedBy(reply: Reply): Array[String] =
     reply.json.path("partitioned_by").elements().asScala.map(_.asText).toArray
   /** Their values, one row per task. */
@@ -169,7 +168,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
     if (streaming || request.has("aggregation") || request.has("limit")) Array.empty
     else planned().json.path("runtime_columns").elements().asScala.map(_.asText)
       .filter(output.fieldNames.contains).toArray
-  /** Not for changes of rows: Spark would compute their condition twice. The keys of their joins do without. */
+  /** None for row-level operations: Spark would compute their condition twice. Join keys do not need them. */
   override def filterAttributes(): Array[NamedReference] =
     if (request.has("command")) Array.empty else runtimeColumns.map(c => Names.column(c))
   override def filter(predicates: Array[Predicate]): Unit = synchronized {
@@ -177,10 +176,10 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
     plan = null
   }
 
-  /** Whether its predicates ask for more than that columns have values. */
+  /** Whether it has predicates other than IS NOT NULL. */
   def chooses: Boolean = !streaming && planned().json.path("chosen").asBoolean(false)
 
-  // what EXPLAIN says of joins, by their columns
+  // the text of EXPLAIN about joins, by column
   private var joins = ListMap.empty[Seq[String], String]
   /** How the keys of a join narrow this read: always, only from a broadcast, or not at all. */
   def join(column: Seq[String], other: KeySource): Option[String] = synchronized {
@@ -204,7 +203,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
     }
     override def sizeInBytes(): OptionalLong = number("bytes")
     override def numRows(): OptionalLong = number("rows")
-    /** Only the cost-based optimizer uses them: other queries do not make the call. */
+    /** Only the cost-based optimizer uses them: without it no call is made. */
     override def columnStats(): java.util.Map[NamedReference, ColumnStatistics] = {
       val conf = SQLConf.get
       if (!conf.cboEnabled && !conf.planStatsEnabled || request.has("aggregation")) java.util.Map.of()
@@ -224,7 +223,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   override def hashCode(): Int = request.hashCode()
 }
 
-/** Minimum and maximum of columns, in the values Spark computes with. */
+/** Minimum and maximum of columns as Spark's internal values. */
 object ColumnBounds {
   def of(schema: StructType, bounds: JsonNode): java.util.Map[NamedReference, ColumnStatistics] =
     schema.fields.flatMap { field =>

@@ -11,22 +11,22 @@ import scala.util.control.NonFatal
 import org.apache.spark.util.Utils
 
 /**
- * A folder of this JVM for small files. The JVM holds a lock in it, which ends with the process, however it ends:
- * the next JVM that makes such a folder in the same place removes those whose locks nobody holds.
+ * This JVM's folder for small files. The JVM holds a lock in it, which ends with the process, however it ends. The next
+ * JVM that creates such a folder removes those that nobody holds a lock in.
  */
 object Scratch {
   private val Prefix = "indextables-jvm"
-  // not the name of the engine's lock files: its locks and those of Java do not see each other
+  // not the name of the engine's lock files: its locks and Java's do not see each other
   private val Lock = "jvm.lock"
-  /** A folder that is being created briefly has no lock. */
+  /** A new folder has no lock for a moment. */
   private val YoungMs = 60 * 1000L
   private val pid = ProcessHandle.current().pid()
 
-  // with the channel of the lock: one that is forgotten is closed
+  // keeps the lock's channel: the garbage collector would close it
   private lazy val held = {
     val parent = Path.of(System.getProperty("java.io.tmpdir"))
-    try removeAbandoned(parent) catch { case NonFatal(_) => } // the next one tries again
-    // Spark removes it when the JVM ends as it should
+    try removeAbandoned(parent) catch { case NonFatal(_) => } // the next JVM tries again
+    // Spark removes it when the JVM exits normally
     val folder = Utils.createTempDir(parent.toString, s"$Prefix-$pid").toPath
     val channel = FileChannel.open(folder.resolve(Lock), CREATE, WRITE)
     // on a file system without locks, no JVM considers the folder abandoned
@@ -34,12 +34,12 @@ object Scratch {
     folder -> channel
   }
 
-  /** The folder, also after a clean-up of temporary files has removed it. */
+  /** The folder; created again if a clean-up of temporary files has removed it. */
   def folder: Path = Files.createDirectories(held._1)
 
   private def removeAbandoned(parent: Path): Unit = {
     val found = Files.newDirectoryStream(parent, s"$Prefix-*")
-    // to close a lock file of this JVM would end its lock
+    // closing any channel of this JVM's lock file would release its lock
     try found.asScala.filterNot(_.getFileName.toString.startsWith(s"$Prefix-$pid-")).filter(isAbandoned)
       .foreach(folder => Utils.deleteRecursively(folder.toFile))
     finally found.close()
@@ -51,7 +51,7 @@ object Scratch {
       val age = System.currentTimeMillis() - Files.getLastModifiedTime(lock).toMillis
       age >= YoungMs && Using.resource(FileChannel.open(lock, WRITE))(_.tryLock() != null)
     } catch {
-      case NonFatal(_) => false // without a lock file, another user's, or gone meanwhile
+      case NonFatal(_) => false // no lock file, another user's folder, or removed in the meantime
     }
   }
 }

@@ -12,11 +12,11 @@ import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, Null
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * `column indexquery 'text'` and its siblings; `all` searches every column and `left` only says of
- * which table. Spark translates a BinaryComparison to a V2 predicate named after its operator, at any
- * depth of AND, OR and NOT, so it reaches the scan by the usual way. Spark cannot evaluate it: what
- * is not pushed down becomes a function of rows (`MatchRows`), or fails on the driver, and never answers
- * wrongly. `source` is the table and the column that `left` comes from, where it is known.
+ * `column indexquery 'text'` and its siblings. With `all`, every column is searched, and `left` only tells of which
+ * table. Spark translates a BinaryComparison to a V2 predicate named after its operator, at any depth of AND, OR and
+ * NOT, so it reaches the scan like any predicate. Spark cannot evaluate it: a search that is not pushed down becomes a
+ * function of rows (`MatchRows`) or fails on the driver, so it never gives a wrong answer. `source` is the table and the
+ * column that `left` comes from, if known.
  */
 case class Search(operator: String, all: Boolean, left: Expression, right: Expression,
     source: Option[(IndexTable, String)] = None) extends BinaryComparison {
@@ -33,10 +33,10 @@ case class Search(operator: String, all: Boolean, left: Expression, right: Expre
       TypeCheckResult.TypeCheckFailure(s"the right side of `$operator` must be a constant before Spark 4.1")
     else TypeCheckResult.TypeCheckSuccess
 
-  // whole-stage code is made on the driver: the query fails before any task starts
+  // code is generated on the driver: the query fails before any task starts
   override def doGenCode(context: CodegenContext, code: ExprCode): ExprCode = throw notPushed
   override def eval(row: InternalRow): Any = throw notPushed
-  // a bound column has no name any more
+  // a bound column has lost its name
   private def shown = left match {
     case column: Attribute => s"${column.name} $symbol ${right.sql}"
     case _ => s"$symbol ${right.sql}"
@@ -52,7 +52,7 @@ object Search {
   val Operators: Seq[String] = Seq("indexquery", "textsearch", "fieldmatch")
   val names: Set[String] = Operators.flatMap(o => Seq(o, o + "all")).toSet
 
-  /** NULL finds nothing, as any comparison with it. */
+  /** NULL finds nothing, as in any comparison. */
   def isText(kind: DataType): Boolean = kind.isInstanceOf[StringType] || kind == NullType
 
   def function(operator: String, all: Boolean)(arguments: Seq[Expression]): Expression = arguments match {
@@ -64,12 +64,12 @@ object Search {
   }
 }
 
-/** Search texts stay texts, and a search over all columns gets a column of the table it means. */
+/** Undoes casts of search strings, and gives a search of all columns a column of its table. */
 object ResolveSearch extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case node if node.childrenResolved && node.expressions.exists(_.exists(coerced)) =>
       node.transformExpressions {
-        // Spark casts the text, and often the column too, to a type both fit: cast only the column, to text
+        // Spark casts both sides to a common type: cast only the column, to a string
         case s @ Search(_, _, left, c: Cast, _) if coerced(s) =>
           s.copy(left = Cast(bare(left), StringType), right = c.child)
       }
@@ -79,7 +79,7 @@ object ResolveSearch extends Rule[LogicalPlan] {
         s.copy(left = column(node.children, qualifier).getOrElse(throw new IndexTablesException(
           s"[SEARCH_NOT_PUSHED] `${s.sql}` does not say which table it means; hint: use it on one " +
             s"table, or write `table.${Names.AllFields} ${s.operator} '...'`")))
-      // the column may be given by its name: `indexquery('message', 'x')`
+      // the column may be given as a string: `indexquery('message', 'x')`
       case s @ Search(_, false, Literal(name: UTF8String, _), _, _) =>
         node.children.flatMap(_.resolveQuoted(name.toString, node.conf.resolver)).headOption.fold[Expression](
           s.copy(left = UnresolvedAttribute.quotedString(name.toString)))(column => s.copy(left = column))
@@ -112,7 +112,7 @@ object ResolveSearch extends Rule[LogicalPlan] {
     def fits(a: Attribute) = qualifier.isEmpty ||
       (a.qualifier.length >= qualifier.length && a.qualifier.takeRight(qualifier.length).zip(qualifier)
         .forall { case (x, y) => x.equalsIgnoreCase(y) })
-    // without an IndexTables table, all columns of the rows are meant
+    // without an IndexTables table, all columns are meant
     val ours = output.filter(a => tables.exists(_.contains(a)))
     val candidates = (if (ours.isEmpty && Compat.hasArrowFunctions) output else ours).filter(fits)
     val texts = candidates.filter(_.dataType.isInstanceOf[StringType])

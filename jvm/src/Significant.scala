@@ -14,7 +14,7 @@ import org.apache.spark.sql.connector.read.{LocalScan, ScanBuilder}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** `indextables_significant_terms`: the words that are typical of the rows of a search, as a table. */
+/** `indextables_significant_terms`: the typical words of a search's rows, as a table. */
 object SignificantTerms {
   val name = "indextables_significant_terms"
   private val Form = s"$name('table', 'column', 'query'[, limit[, 'condition']])"
@@ -49,7 +49,7 @@ object SignificantTerms {
 
   private def wrong(problem: String) = new IndexTablesException(s"[SQL_SYNTAX] `$Form` $problem")
 
-  /** A table that the session knows by this name, as it is read there, or the one at this path. */
+  /** The table or view of this name in the session, or the table at this path. */
   private def target(text: String): ObjectNode = {
     val session = SparkSession.active.asInstanceOf[ClassicSession]
     val named = try Some(session.table(text).queryExecution.analyzed) catch { case _: AnalysisException => None }
@@ -61,7 +61,7 @@ object SignificantTerms {
   }
 }
 
-/** Read once, when the query is planned, by the planner process. */
+/** Computed once by the planner process, when the query is planned. */
 class SignificantTerms(request: ObjectNode) extends Table with SupportsRead {
   override def name(): String = SignificantTerms.name
   override def schema(): StructType = new StructType().add("word", StringType).add("rows", LongType)

@@ -13,16 +13,15 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
 
 /**
- * A Delta, Iceberg or Parquet table in a plan. `seen` writes down which rows of it the query sees: a version, or
- * the files that Spark has listed.
+ * A Delta, Iceberg or Parquet table in a plan. `seen` adds what the query sees of it to a request: a version, or the
+ * files that Spark has listed.
  */
 case class Source(format: String, location: String, properties: Map[String, String], options: Map[String, String],
     output: Seq[AttributeReference], seen: ObjectNode => Unit) {
   def name: String = s"$format.`$location`"
 
   def request(pinned: Boolean): ObjectNode = {
-    val request = Rpc.json()
-    request.set[ObjectNode]("options", Rpc.options(options.asJava))
+    val request = Rpc.json().set[ObjectNode]("options", Rpc.options(options.asJava))
     val node = request.putObject("source").put("format", format).put("location", location)
     node.set[ObjectNode]("properties", Rpc.options(properties.asJava))
     if (pinned) seen(node)
@@ -71,7 +70,7 @@ object Source {
     options.filter { case (key, _) => key.toLowerCase(java.util.Locale.ROOT).startsWith(Names.Keys) }
 }
 
-/** Delta's tables: read by name, for its classes are not there when this is compiled. */
+/** Delta tables, accessed by reflection: Delta is not on the class path when this is compiled. */
 object Delta {
   private val Indexes = Set("org.apache.spark.sql.delta.files.TahoeLogFileIndex",
     "org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex")
@@ -83,16 +82,16 @@ object Delta {
       val metadata = Member(index, "metadata")
       val given = Member(metadata, "configuration").asInstanceOf[Map[String, String]]
       Some(Source("delta", Member(index, "path").toString, properties ++ given, Source.ours(files.options), l.output,
-        // a scan that Delta has prepared already has chosen its version
+        // a scan that Delta has prepared has chosen its version already
         node => node.put("version", Member(Try(Member(index, "preparedScan")).getOrElse(Member(index, "getSnapshot")),
           "version").toString)))
     }
 }
 
-/** Iceberg's tables: what they say of themselves as properties. */
+/** Iceberg tables, described by their properties. */
 object Iceberg {
   val Table = "org.apache.iceberg.spark.source.SparkTable"
-  /** Options of a read that choose other rows than those of the table's snapshot. */
+  /** Read options that select other rows than those of the table's snapshot. */
   private val Choosing = Set("branch", "tag", "snapshot-id", "as-of-timestamp", "start-snapshot-id", "end-snapshot-id",
     "start-timestamp", "end-timestamp", "scan-task-set-id")
 
@@ -109,7 +108,7 @@ object Iceberg {
   }
 }
 
-/** A member of an object whose class another library has. */
+/** Calls a method of an object by reflection. */
 object Member {
   def apply(of: AnyRef, name: String): AnyRef = {
     val method = of.getClass.getMethods.find(m => m.getName == name && m.getParameterCount == 0)

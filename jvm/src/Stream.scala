@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 
-/** A position in a table's history; only Python knows what is in it. */
+/** A position in a table's history; only Python interprets it. */
 case class StreamOffset(json: String) extends Offset
 
 /** The table's appends as micro-batches. Python decides how far a batch reaches. */
@@ -48,8 +48,8 @@ class IndexStream(output: StructType, request: ObjectNode) extends MicroBatchStr
 }
 
 /**
- * Micro-batches as saves. Each carries the query and its number, so one that is run again after a
- * failure changes nothing.
+ * Saves micro-batches. Each carries the query id and its number, so a micro-batch that is run again after a failure
+ * changes nothing.
  */
 class IndexSink(context: SQLContext, options: Map[String, String], partitionColumns: Seq[String], mode: OutputMode)
   extends Sink {
@@ -58,7 +58,7 @@ class IndexSink(context: SQLContext, options: Map[String, String], partitionColu
 
   override def addBatch(batch: Long, data: DataFrame): Unit = {
     val session = data.sparkSession.asInstanceOf[SparkSession]
-    // the plan of a micro-batch is not one of a batch, its rows are
+    // the plan of a micro-batch cannot be used in a batch write, its rows can
     val rows = session.internalCreateDataFrame(
       data.asInstanceOf[Dataset[_]].queryExecution.toRdd, data.schema)
     val query = session.sparkContext.getLocalProperty("sql.streaming.queryId")

@@ -21,7 +21,7 @@ case class TableState(exists: Boolean, schema: StructType, partitionColumns: Seq
     checks: Map[String, String] = Map.empty) {
   def partitioning: Array[Transform] = partitionColumns.map(c => Names.identity(c)).toArray
 
-  /** This table, which must exist. */
+  /** This table; fails if it does not exist. */
   def existing: TableState =
     if (exists) this else { Rpc.call("require", json); this }
 
@@ -44,10 +44,8 @@ object TableState {
     TableState(exists = false, schema, Partitions.columns(partitioning), Rpc.json())
 
   def load(properties: java.util.Map[String, String]): TableState = {
-    val request = Rpc.json()
-    request.set[ObjectNode]("properties", Rpc.options(properties))
-    val reply = Rpc.call("load", request).json
-    of(reply, request)
+    val request = Rpc.table(properties)
+    of(Rpc.call("load", request).json, request)
   }
 
   def of(reply: ObjectNode, request: ObjectNode): TableState = {
@@ -57,7 +55,7 @@ object TableState {
     TableState(exists, schema, columns, request, checksOf(reply))
   }
 
-  /** Conditions of a table: name to SQL. */
+  /** CHECK constraints: name to SQL. */
   def checksOf(reply: ObjectNode): Map[String, String] =
     reply.path("checks").properties().asScala.map(e => e.getKey -> e.getValue.asText).toMap
 
@@ -66,7 +64,7 @@ object TableState {
 }
 
 object IndexTable {
-  /** Members that Spark's own file sources have too. */
+  /** The members that `_metadata` also has in Spark's file sources. */
   private val File = StructType(Seq(StructField("file_path", StringType, nullable = false),
     StructField("file_name", StringType, nullable = false), StructField("file_size", LongType, nullable = false),
     StructField("row_index", LongType, nullable = false)))
@@ -83,7 +81,7 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
 
   val location: String = Seq("path", "location").map(given.get).find(_ != null).getOrElse("")
 
-  /** As DESCRIBE EXTENDED and SHOW CREATE TABLE show them: a location outside the warehouse is the user's. */
+  /** Properties for DESCRIBE EXTENDED and SHOW CREATE TABLE: a table outside the warehouse is external. */
   override lazy val properties: java.util.Map[String, String] = {
     val warehouse = SQLConf.get.warehousePath
     val managed = location.stripPrefix("file:").startsWith(warehouse.stripPrefix("file:").stripSuffix("/") + "/")
@@ -115,9 +113,7 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
 
   /** The common part of every call about this table. */
   def request(options: CaseInsensitiveStringMap = CaseInsensitiveStringMap.empty()): ObjectNode = {
-    val node = Rpc.json()
-    node.set[ObjectNode]("properties", Rpc.options(given))
-    node.set[ObjectNode]("options", Rpc.options(options.asCaseSensitiveMap()))
+    val node = Rpc.table(given).set[ObjectNode]("options", Rpc.options(options.asCaseSensitiveMap()))
     if (state.exists) node else state.describe(node)
   }
 
@@ -129,7 +125,7 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
     new IndexWriteBuilder(this, info)
   }
 
-  /** A Spark that does not check the conditions of a table must not write to it. */
+  /** A version of Spark that does not check constraints must not write to a table that has some. */
   private def requireChecked(): Unit = if (state.checks.nonEmpty && !Compat.hasConstraints)
     Rpc.refuse("CONSTRAINT_UNCHECKED", "path" -> location, "names" -> state.checks.keys.mkString(", "))
 
@@ -138,11 +134,8 @@ class IndexTable(val state: TableState, val given: java.util.Map[String, String]
   override def deleteWhere(predicates: Array[Predicate]): Unit =
     if (state.exists) Rpc.call("delete", deletion(predicates))
 
-  private def deletion(predicates: Array[Predicate]): ObjectNode = {
-    val node = request()
-    node.set[ObjectNode]("predicates", Encoder.all(predicates))
-    node
-  }
+  private def deletion(predicates: Array[Predicate]): ObjectNode =
+    request().set[ObjectNode]("predicates", Encoder.all(predicates))
 
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder = {
     requireChecked()

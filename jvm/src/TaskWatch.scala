@@ -9,11 +9,11 @@ import scala.util.control.NonFatal
 import org.apache.spark.TaskContext
 
 /**
- * Ends the Python workers of canceled tasks at once. Spark looks for canceled tasks every two seconds, and lets a
- * worker work for another two. Workers leave their process ids in a folder while they run (spark/same_versions.py).
+ * Ends the Python workers of canceled tasks at once. Spark checks for canceled tasks every two seconds and lets a worker
+ * run for another two. Workers leave their process ids in a folder while they run (spark/same_versions.py).
  */
 object TaskWatch {
-  /** The property that tells the workers of a task where to leave their process ids; tasks may share their properties. */
+  /** The task property with that folder; tasks may share properties. */
   private val Place = "indextables.worker"
   private val EveryMs = 200
   private val tasks = new ConcurrentHashMap[Long, TaskContext]()
@@ -31,7 +31,7 @@ object TaskWatch {
       context.getLocalProperties.setProperty(Place, Scratch.folder.toString)
       context.addTaskCompletionListener[Unit] { _ =>
         tasks.remove(id)
-        // those of workers that were killed
+        // left by workers that were killed
         workers(id).foreach(Files.deleteIfExists(_))
       }
       thread

@@ -13,8 +13,8 @@ import org.apache.spark.sql.types.TimestampType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * `name VERSION AS OF n` of a table that Spark's own catalog names: that catalog has no versions, so
- * the table is opened here, at the requested version.
+ * `name VERSION AS OF n` of a table in Spark's session catalog: that catalog has no versions, so the table is opened
+ * here, at the requested version.
  */
 case class TravelByName(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   private def classic = session.asInstanceOf[ClassicSession]
@@ -37,7 +37,7 @@ case class TravelByName(session: SparkSession) extends Rule[LogicalPlan] with Lo
     case _ => None
   }
 
-  /** The timestamp of an expression that Spark can evaluate without a table. */
+  /** The value of a timestamp expression that needs no table. */
   private def instant(expression: Expression): String = {
     val cast = Cast(expression, TimestampType, Some(classic.sessionState.conf.sessionLocalTimeZone))
     val row = Project(Seq(Alias(cast, "timestamp")()), OneRowRelation())

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types._
 
 /**
  * `indextables_analyze(text)`, `indextables_analyze(text, 'tokenizer')` and `indextables_analyze(text, column)`: the tokens
- * of a text. `by` is the tokenizer's name, or a column of an IndexTables table; without it the text is one.
+ * of a text. `by` is the name of a tokenizer or a column of an IndexTables table; without it `text` may be such a column.
  */
 case class TextTokens(children: Seq[Expression]) extends Unevaluable {
   def text: Expression = children.head
@@ -33,7 +33,7 @@ object TextTokens {
     if (arguments.length == 1 || arguments.length == 2) TextTokens(arguments)
     else throw new IndexTablesException(s"[SQL_SYNTAX] `$Form` is called with ${arguments.length} arguments")
 
-  /** Whose analyzer it is: that of a column of an IndexTables table, or of a tokenizer by its name. */
+  /** Call the analyzer of a column of an IndexTables table, or a tokenizer by its name. */
   def function(call: TextTokens, input: Inputs): Expression = {
     val column = Inputs.column(call.by.getOrElse(call.text)).flatMap(input.origin)
     val request = column.fold(Rpc.json())(_._1.state.json.deepCopy())

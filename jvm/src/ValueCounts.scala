@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.types.{LongType, NumericType}
 
 /**
- * Exact percentiles, medians and distinct combinations of several columns from the numbers of rows per value. Spark
- * offers these functions only to sources that give the whole answer; groups and counts are offered to every source.
+ * Exact percentiles, medians and distinct counts of several columns, computed from the number of rows per value. Spark
+ * offers these functions only to sources that can answer them completely, but groups and counts to every source.
  */
 object ValueCounts extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
@@ -33,7 +33,7 @@ object ValueCounts extends Rule[LogicalPlan] {
     }
   }
 
-  /** The columns whose values a function is about, if their counts give its answer. */
+  /** The columns of a function that can be computed from the number of rows per value. */
   private def values(e: AggregateExpression): Option[Seq[Attribute]] = e match {
     case AggregateExpression(p: Percentile, _, false, None, _) => (p.child, p.frequencyExpression) match {
       case (a: Attribute, Literal(1L, LongType)) if a.dataType.isInstanceOf[NumericType] => Some(Seq(a))
@@ -45,7 +45,7 @@ object ValueCounts extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  /** Functions whose result over rows is made of their results over groups of these rows. */
+  /** Functions whose result can be computed from their results per group. */
   private def refolded(e: AggregateExpression): Boolean = !e.isDistinct && e.filter.isEmpty && (e.aggregateFunction match {
     case Count(Seq(_: Attribute | _: Literal)) => true
     case Min(_: Attribute) | Max(_: Attribute) => true
@@ -57,7 +57,7 @@ object ValueCounts extends Rule[LogicalPlan] {
     e.aggregateFunction match {
       case p: Percentile => e.copy(aggregateFunction =
         p.withNewChildren(Seq(p.child, p.percentageExpression, rows)).asInstanceOf[AggregateFunction])
-      // rows with a null in any column are not counted, and every other combination is here once
+      // rows with a null in any column are not counted, and every other combination occurs once
       case c: Count if e.isDistinct => e.copy(aggregateFunction = c, isDistinct = false)
       case _: Count => Coalesce(Seq(e.copy(aggregateFunction = new Sum(part)), Literal(0L)))
       case m: Min => e.copy(aggregateFunction = m.copy(child = part))

@@ -6,8 +6,7 @@ import org.apache.arrow.vector.complex.{BaseListVector, MapVector, RepeatedValue
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarArray, ColumnarMap}
 
 /**
- * A column of an Arrow batch that belongs to someone else, who may fill it again: Spark would close it after a
- * batch, and take structs apart.
+ * A column of an Arrow batch that its reader owns and reuses: Spark would close it after the batch.
  */
 class BorrowedVector(vector: ValueVector) extends ArrowColumnVector(vector) {
   private val inside: Array[InnerVector] = vector match {
@@ -40,8 +39,8 @@ class BorrowedVector(vector: ValueVector) extends ArrowColumnVector(vector) {
 }
 
 /**
- * The elements of arrays and maps, and the members of structs. Spark's generated code for lambdas reads an element
- * before it asks whether it is null, as its own vectors allow; Arrow's would fail.
+ * The elements of arrays and maps, and the members of structs. Spark's generated code for lambdas reads an element before
+ * it checks whether it is null, as Spark's own vectors allow; Arrow's would fail.
  */
 class InnerVector(vector: ValueVector) extends BorrowedVector(vector) {
   override def getBoolean(i: Int): Boolean = !isNullAt(i) && super.getBoolean(i)

@@ -6,10 +6,9 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /**
- * A temporary view of a table, as `createOrReplaceTempView` makes it, shows the table's metadata columns
- * too. Spark's own node hides them, and must stay in the plan: from it Spark learns the names of the
- * temporary views that a new view refers to. So this node stands above it and its aliases, through which
- * metadata columns do not pass everywhere, and only while names are resolved.
+ * Makes the metadata columns of a table visible through a temporary view (`createOrReplaceTempView`). Spark's View node
+ * hides them and must stay in the plan, because Spark collects from it the temporary views that a new view refers to.
+ * So this node is put above the view and its aliases while names are resolved.
  */
 case class OpenView(child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output

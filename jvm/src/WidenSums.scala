@@ -8,12 +8,12 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
 /**
- * Sums of narrow columns as sums of wide ones. When tasks return partial sums, Spark casts them to the type
- * of the column before it adds them up: the sum of an INT column would have to fit into an INT. Averages are
- * pushed down as a sum and a count, and Spark adds their values as doubles.
+ * Rewrites sums of narrow columns as sums of wide ones. Spark casts the partial sums of tasks to the type of the column
+ * before it adds them up, so the sum of an INT column would have to fit into an INT. Averages are pushed down as a sum
+ * and a count, and Spark adds their values as doubles.
  */
 object WidenSums extends Rule[LogicalPlan] {
-  /** Ten digits more, twice: Spark's own limit of a decimal is 38. */
+  /** Adding ten digits twice must not exceed Spark's limit of 38. */
   private val widestDecimal = 18
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
@@ -33,7 +33,7 @@ object WidenSums extends Rule[LogicalPlan] {
     }
   }
 
-  /** A column or a member of one, also where a condition holds: its type, and the same in another type. */
+  /** A column or struct member, perhaps inside CASE WHEN: its type, and a function that casts it. */
   private object Column {
     type As = DataType => Expression
 
@@ -52,7 +52,7 @@ object WidenSums extends Rule[LogicalPlan] {
     e.copy(aggregateFunction = function.withNewChildren(Seq(argument)).asInstanceOf[AggregateFunction])
 }
 
-/** Whether rows come from one of our tables, with nothing but filters and projections between. */
+/** Whether rows come from an IndexTables table, through filters and projections only. */
 object Reads {
   def ours(plan: LogicalPlan): Boolean = plan match {
     case r: DataSourceV2Relation => r.table.isInstanceOf[IndexTable]

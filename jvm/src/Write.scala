@@ -22,9 +22,9 @@ import org.apache.spark.sql.functions.{expr, lit}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** Turns one `save()` in any mode into Spark's V2 plan for it, as Python decides. */
+/** Turns `save()` in any mode into the V2 plan that Python chooses. */
 object Saving {
-  /** Where Spark puts the columns of `partitionBy` among the options of a V1 write. */
+  /** The option of a V1 write in which Spark passes the columns of `partitionBy`. */
   val PartitionKey = "__partition_columns"
 
   def save(mode: SaveMode, options: Map[String, String], data: DataFrame, more: ObjectNode = Rpc.json()): Unit = {
@@ -33,7 +33,7 @@ object Saving {
     request.set[ObjectNode]("properties", Rpc.options(given.asJava))
     request.set[ObjectNode]("data_schema", Encoder.typeOf(data.schema))
     options.get(PartitionKey).foreach { columns =>
-      // Spark hands them on as they were written, perhaps in back quotes
+      // Spark passes them as they were written, perhaps in backquotes
       val names = request.putArray("partition_by")
       Rpc.parse(columns).elements().asScala.foreach(c => names.add(FieldReference(c.asText).fieldNames.mkString(".")))
     }
@@ -65,7 +65,7 @@ object Saving {
   }
 }
 
-/** With `replaces`, the definition of the table goes with its rows. */
+/** With `replaces`, an overwrite also replaces the definition of the table. */
 class IndexWriteBuilder(table: IndexTable, info: LogicalWriteInfo, replaces: Boolean = false) extends WriteBuilder
   with SupportsOverwriteV2 with SupportsDynamicOverwrite {
   private val request = Requests.write(table, info, info.schema()).put("overwrite", "none")
@@ -80,23 +80,20 @@ class IndexWriteBuilder(table: IndexTable, info: LogicalWriteInfo, replaces: Boo
 }
 
 /**
- * What writes say to Python. None of them asks Spark's commit coordinator: a task's splits have names of their own
- * and count only when the driver commits its report, so attempts cannot get in each other's way.
+ * The requests of writes. They do not use Spark's commit coordinator: the splits of each task attempt have unique names
+ * and are not part of the table until the driver commits them, so attempts cannot interfere.
  */
 object Requests {
-  def write(table: IndexTable, info: LogicalWriteInfo, schema: StructType): ObjectNode = {
-    val request = table.request(info.options()).put("query_id", info.queryId())
-    request.set[ObjectNode]("schema", Encoder.typeOf(schema))
-    request.set[ObjectNode]("wire", Encoder.typeOf(Compat.wire(schema)))
-    request
-  }
+  def write(table: IndexTable, info: LogicalWriteInfo, schema: StructType): ObjectNode =
+    table.request(info.options()).put("query_id", info.queryId()).set[ObjectNode]("schema", Encoder.typeOf(schema))
+      .set[ObjectNode]("wire", Encoder.typeOf(Compat.wire(schema)))
 
-  /** The request of the commit, with the name it got when the write began. */
+  /** The request of the commit, with the id it got when the write began. */
   def named(request: ObjectNode, begun: Reply): ObjectNode =
     request.deepCopy().set[ObjectNode]("attempt", begun.json.get("attempt"))
 }
 
-/** How rows must arrive at the writers, as Python wants it. */
+/** The distribution and order of rows that Python requires. */
 trait Arrangement extends Write with RequiresDistributionAndOrdering {
   protected def layout: ObjectNode
   private def columns(key: String): Array[NamedReference] =
@@ -144,9 +141,9 @@ class EpochFactory(factory: DataWriterFactory) extends StreamingDataWriterFactor
     factory.createWriter(partition, task)
 }
 
-/** Hands what the tasks reported to Python; it commits or cleans up. */
+/** Passes the reports of tasks to Python, which commits or cleans up. */
 object Finish {
-  /** Commits; maintenance that follows is a command, for which the write waits unless Python says otherwise. */
+  /** Commit, and run the maintenance that follows; the write waits for it unless Python says otherwise. */
   def commit(request: ObjectNode, messages: Array[WriterCommitMessage]): Unit = {
     val reply = Finish("commit", request, messages)
     if (reply.json.has("need")) {
