@@ -17,7 +17,7 @@ NAMED_MODULE = re.compile(r"^(?:indextables\.)?([a-z_]+)\.[a-z_]+(?::\w+)?$")
 def picture() -> list[frozenset[str]]:
     """The rows of the drawing, top first."""
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    drawing = text.split("## The rooms")[1].split("```")[1]
+    drawing = text.split("## The packages")[1].split("```")[1]
     rows = [
         # the names end where the explanation begins, which never has a slash of its own first
         re.match(r" (?:\w+)? *((?:\w+(?:/|\.py) *)+)", line)
