@@ -57,6 +57,13 @@ debian = command -v $(1) >/dev/null \
 	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { apt-get update -qq || true; } \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $(2) >/dev/null; } \
 	|| echo "no $(1): $(3) will be skipped (apt-get install $(2))"
+# take a file from the cache if it was built from equal sources before, in whichever clone, else build it:
+# $(call cached,WHAT IT DEPENDS ON BESIDE SOURCES,SOURCES,COMMANDS that write $$fresh); the newest 20 are kept
+cached = @built=$(CACHE)/built; mkdir -p $$built $(@D); \
+	kept=$$built/$$({ echo $(1); sha256sum $(sort $(2)); } | sha256sum | cut -c1-32)-$(@F); \
+	fresh=$$kept.$$$$; if ! test -f $$kept; then $(3); mv $$fresh $$kept; fi; \
+	touch $$kept; cp $$kept $@.new; mv $@.new $@; \
+	ls -t $$built | tail -n +21 | sed "s|^|$$built/|" | xargs rm -f
 RUST_SOURCES := $(shell find rust/src -name '*.rs') rust/Cargo.toml rust/Cargo.lock
 SCALA_SOURCES := $(shell find jvm -name '*.scala' -o -path '*/services/*' -type f -o -path '*/resources/*' -type f)
 
@@ -174,14 +181,14 @@ $(PYO3_CONFIG_FILE):
 	printf '%s\n' implementation=CPython version=3.11 shared=true abi3=true > $@
 
 $(NATIVE): $(RUST_SOURCES) $(VENV)/.ready | $(PYO3_CONFIG_FILE)
-	@echo "Compiling the engine ($(PROFILE)): minutes the first time, then dependencies are cached in $(CACHE)"
-	cd rust && cargo rustc --profile $(PROFILE) --lib --features python --crate-type cdylib $(LINK)
-	cp $(CARGO_TARGET_DIR)/$(subst dev,debug,$(PROFILE))/libindextables_engine.$(DYLIB) $@.new
-	mv $@.new $@
+	$(call cached,$(PROFILE) $$(rustc --version),$(RUST_SOURCES), \
+		echo "Compiling the engine ($(PROFILE)): minutes the first time, then dependencies are cached in $(CACHE)"; \
+		(cd rust && cargo rustc --profile $(PROFILE) --lib --features python --crate-type cdylib $(LINK)); \
+		cp $(CARGO_TARGET_DIR)/$(subst dev,debug,$(PROFILE))/libindextables_engine.$(DYLIB) $$fresh)
 
 $(JAR): $(SCALA_SOURCES) jvm/build.py $(VENV)/.ready
-	@echo "Compiling the hooks jar: about a minute"
-	$(BIN)/python jvm/build.py $@
+	$(call cached,$(SPARK),$(SCALA_SOURCES) jvm/build.py, \
+		echo "Compiling the hooks jar: about a minute"; $(BIN)/python jvm/build.py $$fresh)
 
 $(ACTIONLINT):
 	@mkdir -p $(@D)
