@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,13 +24,19 @@ from indextables.plan.partitions import map_column, typed_partition
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from indextables.model.types import DataType, Struct
 
 _WHOLE = r"^-?\d{1,18}$"
 _NUMBER = r"^-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
-# other writers cut even numbers, at this many characters
+# where other writers cut even numbers, unless they are told to cut earlier
 _CUT_LENGTH = 32
+# our splits, whose numbers are never cut
+_OURS = r"(^|/)splits/split-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.split$"
+# how many digits the largest values have; dates and timestamps of other writers end in 2262
+_MOST_OF_KIND = {"byte": 3, "short": 5, "integer": 10, "date": 16, "timestamp": 16}
 # day numbers are below, microseconds of any midnight but that of 1970-01-01 above
 _MOST_DAYS = 3_700_000
 _MOST_DIGITS = 38
@@ -71,12 +78,13 @@ def read_extremes(
     `trusted` are the columns whose statistics mean what the type says (`ColumnInfo.ordered`).
     """
     found: dict[Path, Extremes] = {}
+    longest = _longest_of_others(files)
     for name in names:
         field = schema.get(name)
         if field is None or name not in trusted:
             continue
-        low = _texts(map_column(files.column("minValues"), name), field.type)
-        high = _texts(map_column(files.column("maxValues"), name), field.type)
+        sides = (map_column(files.column(side), name) for side in ("minValues", "maxValues"))
+        low, high = (_texts(_uncut(side, longest, field.type), field.type) for side in sides)
         if low is not None and high is not None:
             if kind_of(field.type) == "double":
                 low, high = _beside_floats(low, high)
@@ -102,6 +110,45 @@ def read_bounds(table: pa.Table, schema: Struct, names: Sequence[str]) -> Mappin
         high = pc.if_else(odd, small_scalar(None, high.type), high)
         found[name,] = Extremes(field.type, low, high, cut=False)
     return found
+
+
+def _longest_of_others(files: pa.Table) -> pa.Array | None:
+    """Per split of another writer: the length of its longest statistic; null for our splits.
+
+    None if all splits are ours.
+    """
+    ours = pc.match_substring_regex(files.column("path").combine_chunks(), _OURS)
+    if pc.all(ours).as_py():
+        return None
+    sides = (_longest(files.column(side)) for side in ("minValues", "maxValues"))
+    longest = pa.array(reduce(np.maximum, sides), pa.int32())
+    return pc.if_else(ours, small_scalar(None, pa.int32()), longest)
+
+
+def _longest(maps: pa.ChunkedArray) -> NDArray[np.int32]:
+    """The length of the longest string in each map, 0 without one."""
+    if isinstance(maps, pa.ChunkedArray):
+        return np.concatenate([np.zeros(0, np.int32), *map(_longest, maps.chunks)])
+    lengths = pc.fill_null(pc.utf8_length(maps.items), 0).to_numpy(zero_copy_only=False)
+    offsets = maps.offsets.to_numpy()
+    found = np.maximum.reduceat(np.append(lengths, 0), offsets[:-1]) if len(maps) else lengths
+    return np.where(np.diff(offsets) > 0, found, 0).astype(np.int32)
+
+
+def _uncut(text: pa.Array, longest: pa.Array | None, kind: DataType) -> pa.Array:
+    """Strings of statistics, null where a number may be only the beginning of one.
+
+    Other writers cut the statistics of all columns at one length, which is not recorded. A string
+    is complete if the split has a longer one, or if its type has no longer values.
+    """
+    name = kind_of(kind)
+    if longest is None or name in ("string", "boolean"):
+        return text
+    whole = pc.fill_null(pc.less(pc.utf8_length(text), longest), TRUE)
+    if name in _MOST_OF_KIND:
+        pattern = rf"^(-?\d{{{_MOST_OF_KIND[name]}}}|\d{{4}}-\d{{2}}-\d{{2}})$"
+        whole = pc.or_kleene(whole, pc.match_substring_regex(text, pattern))
+    return pc.if_else(whole, text, small_scalar(None, pa.string()))
 
 
 def _looks_numeric(text: pa.Array) -> pa.Array:

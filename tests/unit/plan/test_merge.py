@@ -114,9 +114,18 @@ def test_statistics_are_folded_by_type():
         (Field("n", Atomic("long")), Field("s", Atomic("string")), Field("x", Atomic("long")))
     )
     files = _files(
-        _file("a", 1, low=[("n", "9"), ("s", "b"), ("x", "1")], high=[("n", "10"), ("s", "c")]),
-        _file("b", 1, low=[("n", "10"), ("s", "a"), ("x", "1")], high=[("n", "100"), ("s", "b")]),
+        _file("a", 1, low=[("n", "9"), ("s", "b"), ("x", "1")], high=[("n", "10"), ("s", "cccc")]),
+        _file(
+            "b", 1, low=[("n", "10"), ("s", "a"), ("x", "1")], high=[("n", "100"), ("s", "bbbb")]
+        ),
     )
     low, high = fold_statistics(files, schema, schema.names)
     assert low == {"n": "9", "s": "a"}
-    assert high == {"n": "100", "s": "c"}
+    assert high == {"n": "100", "s": "cccc"}
+
+
+def test_numbers_that_may_be_cut_are_not_folded():
+    """The longest statistic of a split of another writer may be only the beginning of a number."""
+    schema = Struct((Field("n", Atomic("long")),))
+    files = _files(_file("part-a.split", 1, low=[("n", "1000")], high=[("n", "2000")]))
+    assert fold_statistics(files, schema, schema.names) == ({}, {})

@@ -93,7 +93,8 @@ def split(path, low, high, month="1"):
         "partitionValues": [("month", month)],
         "size": 1,
         "numRecords": 1,
-        "minValues": list(low.items()),
+        # a longer text than the others: they are not cut
+        "minValues": [("text", "t" * 20), *low.items()],
         "maxValues": list(high.items()),
     }
 
@@ -192,6 +193,39 @@ def test_cut_numbers_prune_nothing():
     # as written: the minimum of doubles, cut after 32 characters
     files = table(split("cut", {"price": "-1797693134862315700000000000000"}, {"price": "1"}))
     assert kept(files, "<", "price", -1e300, "double") == ["cut"]
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "low", "high", "inside"),
+    [
+        ("id", "long", "10000000", "12345678", 12345678900),
+        ("id", "long", "-20", "-10", -1999),
+        ("price", "double", "-1234", "1", -123456.0),
+        ("at", "timestamp", "17407872", "17407900", 1740789000000000),
+        ("day", "date", "17040", "17066", 19730),
+    ],
+)
+def test_numbers_that_other_writers_may_have_cut_prune_nothing(column, kind, low, high, inside):
+    """All statistics of a split are cut at one length, which only the longest of them shows."""
+    alone = {"minValues": [(column, low)], "maxValues": [(column, high)]}
+    cut = split("part-1.split", {}, {}) | alone
+    assert kept(table(cut), "=", column, inside, kind) == ["part-1.split"]
+    ours = "splits/split-9e107d9d-372b-4b3a-8f16-0123456789ab.split"
+    assert kept(table({**cut, "path": f"month=1/{ours}"}), "=", column, -(10**15), kind) == []
+
+
+def test_numbers_of_other_writers_prune_when_they_are_complete():
+    def foreign(low, high):
+        alone = {"minValues": [*low.items()], "maxValues": [*high.items()]}
+        return table({**split("part-1.split", {}, {}), **alone})
+
+    # there is a longer one
+    longer = foreign({"id": "5", "code": "aaa"}, {"id": "9", "code": "b"})
+    assert kept(longer, "=", "id", 10, "long") == []
+    # no value of the type is longer
+    time = foreign({"at": "1740787200000000"}, {"at": "1740790000000000"})
+    assert kept(time, "=", "at", 1740790000000001, "timestamp") == []
+    assert kept(foreign({"day": "2024-01-01"}, {"day": "2024-01-31"}), "=", "day", 1, "date") == []
 
 
 def test_missing_or_foreign_statistics_keep_the_split():
