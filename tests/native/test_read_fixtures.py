@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,8 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import indextables
+from indextables import storage
 from indextables.engine.split import Split
 from indextables.engine.store import open_store
+from indextables.errors import UnsupportedError
+from indextables.log import codec, entries, open_log
+from indextables.log.names import version_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,3 +93,29 @@ def test_rows_are_equal_when_only_the_log_knows_which_splits_live(fixtures, name
     rows = [read_split(folder / "table", folder / "table" / p, expected.schema) for p in live]
     found = pa.concat_tables([expected.schema.empty_table(), *rows])
     assert normal(found) == normal(expected)
+
+
+def test_columns_are_described_by_a_split_when_the_log_has_no_mapping(fixtures, tmp_path):
+    """A log of the first protocol version: no protocol, and only the required members of `add`."""
+    folder = fixtures / "indextables-0.5.3" / "field_options"
+    shutil.copytree(folder / "table", tmp_path / "t", ignore=shutil.ignore_patterns("_trans*"))
+    snapshot = open_log(storage.open_store(str(folder / "table"))).snapshot()
+    kept = ("path", "partitionValues", "size", "modificationTime", "dataChange")
+    adds = [codec.encode_action(add)["add"] for add in entries.to_adds(snapshot.files())]
+    metadata = replace(snapshot.metadata, configuration={})
+    (tmp_path / "t/_transaction_log").mkdir()
+    versions = [
+        [codec.encode_action(metadata)],
+        [{"add": {name: add[name] for name in kept}} for add in adds],
+    ]
+    for number, actions in enumerate(versions):
+        lines = "\n".join(map(json.dumps, actions))
+        (tmp_path / "t" / version_file(number)).write_text(lines)
+    table = indextables.open(str(tmp_path / "t"))
+    rows = pq.read_table(folder / "expected.parquet")
+    assert normal(table.scan()) == normal(rows)
+    word = rows["body"][0].as_py().split()[0]
+    assert table.count(f"body textsearch '{word}'") >= 1
+    # the index orders addresses, Spark strings
+    with pytest.raises(UnsupportedError, match="CONDITION_NOT_EXACT"):
+        table.count("ip <= '10.2.0.126'")

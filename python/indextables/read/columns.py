@@ -2,49 +2,68 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from indextables.config import read as keys
 from indextables.engine.query import parse_query
+from indextables.engine.split import Split
 from indextables.expr.values import kind_of
+from indextables.log.actions import INDEXING_KEY
 from indextables.plan.columns import Columns, describe_columns, file_mappings
 from indextables.plan.filters import FilterPlan, plan_filters
 from indextables.plan.prune import trusted_columns
 from indextables.plan.split_bounds import SplitBounds
 from indextables.runtime.cache import Cache
+from indextables.runtime.handles import native_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import pyarrow as pa
 
     from indextables.expr.predicate import Predicate
     from indextables.log import Snapshot
     from indextables.read.table import OpenTable
+    from indextables.storage import Store
 
 _known: Cache[tuple[str, str, int, str], Columns] = Cache(64)
 # larger: a value per split and column
 _bounds: Cache[tuple[str, str, int], SplitBounds] = Cache(16)
 
 
-def columns_of(url: str, snapshot: Snapshot) -> Columns:
-    """The columns of the table at a location; the same for every call on this version.
+def columns_of(store: Store, snapshot: Snapshot) -> Columns:
+    """The columns of the table in a store; the same for every call on this version.
 
     A companion has the columns of its source's version, whatever its own is.
     """
     metadata = snapshot.metadata
-    key = (url, metadata.id, snapshot.version, metadata.schema_string)
-    return _known.get_or(key, lambda: _describe(snapshot))
+    key = (store.url, metadata.id, snapshot.version, metadata.schema_string)
+    return _known.get_or(key, lambda: _describe(store, snapshot))
 
 
-def _describe(snapshot: Snapshot) -> Columns:
+def _describe(store: Store, snapshot: Snapshot) -> Columns:
     return describe_columns(
         snapshot.schema,
         snapshot.partition_columns,
         snapshot.metadata.configuration,
-        # a table without stored roles is described by its entries
-        snapshot.registry.values() or file_mappings(snapshot.files()),
+        _mappings(store, snapshot),
     )
+
+
+def _mappings(store: Store, snapshot: Snapshot) -> Collection[str]:
+    """The document mappings: of the table, else of its entries, else of one of its splits.
+
+    Logs of the first protocol versions have none, and all splits of a table are indexed alike.
+    """
+    if snapshot.registry or INDEXING_KEY in snapshot.metadata.configuration:
+        return snapshot.registry.values()
+    files = snapshot.files()
+    found = file_mappings(files)
+    if found or not files.num_rows:
+        return found
+    split = Split(native_store(*store.native()), files.column("path")[0].as_py())
+    return [json.dumps(split.describe()["doc_mapping"])]
 
 
 def bounds_of(table: OpenTable, files: pa.Table) -> SplitBounds:

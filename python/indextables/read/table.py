@@ -70,7 +70,7 @@ class OpenTable:
     @cached_property
     def columns(self) -> Columns:
         """The capabilities of its columns."""
-        return columns_of(self.store.url, self.snapshot)
+        return columns_of(self.store, self.snapshot)
 
     @cached_property
     def row_width(self) -> int:
