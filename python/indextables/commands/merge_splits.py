@@ -134,10 +134,7 @@ def run_merge(open_table: Callable[[], OpenTable], request: MergeRequest) -> Ste
     if request.precommit:
         pending = _metrics("pending", _Totals(), "Functionality pending implementation")
         return [{"table_path": "PRE-COMMIT MERGE", "metrics": pending}]
-    try:
-        table = open_table()
-    except TableNotFoundError as missing:
-        return _missing_table(missing)
+    table = open_table()
     table.log.check_maintainable()
     if not table.snapshot.num_files:
         return [_row(table, _metrics("no_action", _Totals(), "Table is empty"))]
@@ -156,9 +153,10 @@ def run_merge(open_table: Callable[[], OpenTable], request: MergeRequest) -> Ste
     return [_row(table, _metrics(_status(totals), totals, _message(totals)))]
 
 
-def _missing_table(failure: TableNotFoundError) -> list[Row]:
-    """Return the result if there is nothing to merge."""
-    metrics = _metrics("error", _Totals(), "Table or path does not exist")
+def _missing_table(failure: TableNotFoundError, *, is_folder: bool = False) -> list[Row]:
+    """Return the result if there is no table to merge, but perhaps other files at its location."""
+    message = "Not a valid IndexTables4Spark table" if is_folder else "Table or path does not exist"
+    metrics = _metrics("error", _Totals(), message)
     return [{"table_path": failure.context.get("path"), "metrics": metrics}]
 
 
@@ -312,6 +310,11 @@ def run(command: MergeSplits, context: Context) -> Steps[list[Row]]:
         path = "" if command.precommit else (yield from locate(command.target))
     except TableNotFoundError as missing:
         return _missing_table(missing)
+    try:
+        if path:
+            open_table(path, context)
+    except TableNotFoundError as missing:
+        return _missing_table(missing, is_folder=bool(context.log(path).store.children("")))
     return (yield from run_merge(lambda: open_table(path, context), request))
 
 

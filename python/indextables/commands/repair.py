@@ -9,6 +9,7 @@ from indextables.commands.grammar import Clause, Command, Part, Rule, TextKind, 
 from indextables.commands.rebuild import find_splits, plan_rebuild
 from indextables.errors import IndexTablesError, StorageError, error
 from indextables.log import codec, entries, names
+from indextables.log.checkpoints import kept_actions
 from indextables.log.protocol import check_writable
 from indextables.log.transaction import Operation, Transaction
 
@@ -101,9 +102,10 @@ def _write_versions(place: Store, snapshot: Snapshot, files: list[AddFile]) -> N
             **{f"docMappingSchema.{key}": text for key, text in snapshot.registry.items()},
         },
     )
-    first = codec.encode_actions([snapshot.protocol, metadata])
-    _put(place, 0, first)
-    _put(place, 1, codec.encode_actions([*files, *snapshot.hash_indexes]))
+    _put(place, 0, codec.encode_actions([snapshot.protocol, metadata]))
+    # a version without actions would count as damaged
+    if actions := [*files, *kept_actions(snapshot)[1:]]:
+        _put(place, 1, codec.encode_actions(actions))
 
 
 def _put(place: Store, version: int, data: bytes) -> None:

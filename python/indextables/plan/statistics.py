@@ -34,7 +34,7 @@ _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 # where other writers cut even numbers, unless they are told to cut earlier
 _CUT_LENGTH = 32
 # our splits, whose numbers are never cut
-_OURS = r"(^|/)splits/split-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.split$"
+_OURS = r"(^|/)splits/split-[^/]+\.split$"
 # how many digits the largest values have; dates and timestamps of other writers end in 2262
 _MOST_OF_KIND = {"byte": 3, "short": 5, "integer": 10, "date": 16, "timestamp": 16}
 # day numbers are below, microseconds of any midnight but that of 1970-01-01 above

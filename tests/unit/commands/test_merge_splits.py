@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from indextables.commands.merge_jobs import run_describe_merge_jobs
-from indextables.commands.merge_splits import MergeRequest, run_merge
+from indextables.commands.merge_splits import MergeRequest, MergeSplits, run, run_merge
+from indextables.commands.target import Target
 from indextables.config.option import PREFIX
 from indextables.errors import IndexTablesError, StorageError, error
 from indextables.log.actions import DeletionVector, RemoveFile
@@ -97,13 +98,16 @@ def test_nothing_to_do_is_said(table):
 def test_precommit_is_pending_and_missing_table_an_error_row(table, tmp_path):
     row = _merge(table, precommit=True)
     assert (row["table_path"], row["metrics"]["status"]) == ("PRE-COMMIT MERGE", "pending")
-    from indextables.read.table import open_table
 
-    missing = str(tmp_path / "missing")
-    opened = lambda: open_table(missing, table.door)  # noqa: E731
-    row = finish(run_merge(opened, MergeRequest()), table.door)[0]
-    assert row["metrics"]["status"] == "error"
-    assert row["metrics"]["message"] == "Table or path does not exist"
+    def message(path):
+        row = finish(run(MergeSplits(Target(path=str(path))), table.door), table.door)[0]
+        assert row["metrics"]["status"] == "error"
+        return row["metrics"]["message"]
+
+    assert message(tmp_path / "missing") == "Table or path does not exist"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/notes.txt").write_text("not a table")
+    assert message(tmp_path / "folder") == "Not a valid IndexTables4Spark table"
 
 
 def test_where_chooses_partitions(table):
