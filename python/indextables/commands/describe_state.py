@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from indextables.commands.grammar import DESCRIBE, TARGET, Command, Rule, columns
 from indextables.commands.target import Target, locate
 from indextables.errors import IndexTablesError, TableNotFoundError
-from indextables.log import compaction
+from indextables.log import compaction, names
 from indextables.log.actions import Protocol
 from indextables.log.compaction import Limits
 from indextables.read.table import open_table
@@ -45,15 +45,16 @@ def run_describe_state(table: OpenTable) -> list[Row]:
         return [_of_state(table, state)]
     if not listing.checkpoints:
         return [_row(table, format="none", status="No checkpoint found")]
-    version = listing.checkpoints[-1]
-    known = pointer if pointer is not None and pointer.version == version else None
+    # not from `_last_checkpoint`: it may be of another version, or count other bytes
+    snapshot = table.log.snapshot(listing.checkpoints[-1])
+    parts = map(names.part_version, table.store.children(names.FOLDER))
     return [
         _row(
             table,
-            format="json-multipart" if known is not None and known.parts else "json",
-            version=version,
-            num_files=known.num_files if known is not None else 0,
-            total_bytes=known.size_in_bytes if known is not None else 0,
+            format="json-multipart" if snapshot.version in parts else "json",
+            version=snapshot.version,
+            num_files=snapshot.num_files,
+            total_bytes=snapshot.size_bytes,
             status=_status(table),
         )
     ]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from indextables.log import Snapshot
     from indextables.log.members import Kind
+    from indextables.log.names import Listing
     from indextables.read.table import OpenTable, Row
     from indextables.runtime.context import Context
     from indextables.runtime.steps import Steps
@@ -56,16 +57,16 @@ def run_describe_transaction_log(table: OpenTable, *, include_all: bool) -> list
     # not the cached snapshot: another process may have written a checkpoint
     newest = reader.load()
     rows: list[Row] = []
-    start = -1 if include_all else newest.base_version
+    start = -1 if include_all else newest.checkpoint_version
     if not include_all and start >= 0:
-        rows += _state_rows(table, table.log.snapshot(start))
-    for version in sorted({*listing.versions, *listing.states}):
+        rows += _checkpoint_rows(table, table.log.snapshot(start), listing)
+    for version in sorted({*listing.versions, *listing.bases} - {-1}):
         if version <= start or version > newest.version:
             continue
         commit = reader.commit(version) if version in listing.versions else None
         if commit is None:
-            # older writers leave versions that exist as a state only
-            rows += _state_rows(table, table.log.snapshot(version))
+            # clean-ups, and older writers, leave versions that exist as a checkpoint only
+            rows += _checkpoint_rows(table, table.log.snapshot(version), listing)
             continue
         place = f"{table.path}/{names.version_file(version)}"
         rows += [
@@ -75,9 +76,11 @@ def run_describe_transaction_log(table: OpenTable, *, include_all: bool) -> list
     return rows
 
 
-def _state_rows(table: OpenTable, snapshot: Snapshot) -> Iterator[Row]:
-    place = f"{table.path}/{names.state_file(snapshot.version)}"
-    head: Row = {"version": snapshot.version, "log_file_path": place, "is_checkpoint": True}
+def _checkpoint_rows(table: OpenTable, snapshot: Snapshot, listing: Listing) -> Iterator[Row]:
+    version = snapshot.version
+    file = names.state_file if version in listing.states else names.checkpoint_file
+    place = f"{table.path}/{file(version)}"
+    head: Row = {"version": version, "log_file_path": place, "is_checkpoint": True}
     for action in (snapshot.protocol, snapshot.metadata, *kept_actions(snapshot)[1:]):
         yield head | _cells(action)
     for add in entries.to_adds(snapshot.files()):

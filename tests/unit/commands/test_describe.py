@@ -15,6 +15,7 @@ from indextables.commands.describe_transaction_log import (
 from indextables.commands.registry import BY_COMMAND
 from indextables.config.option import PREFIX
 from indextables.config.settings import REDACTED
+from indextables.log import names
 from indextables.log.actions import (
     DeletionVector,
     IndexFile,
@@ -101,6 +102,35 @@ def test_state_follows_the_format_that_was_written_last(make):
         answer = run_checkpoint(made.open(), compact=False)[0]
         assert answer["is_multi_part"] == (form == "json")
         assert run_describe_state(made.open())[0]["format"] == shown
+
+
+@pytest.mark.parametrize("pointer", [None, {"version": 1}, {"version": 2, "sizeInBytes": 7}])
+def test_state_of_a_json_checkpoint_does_not_depend_on_the_pointer(make, pointer):
+    table = make((), {f"{PREFIX}state.format": "json", f"{PREFIX}state.entriesPerManifest": "1"})
+    table.commit(table.put("a"))
+    table.commit(table.put("b"))
+    table.log.checkpoint()
+    table.log.store.delete([names.POINTER])
+    if pointer is not None:
+        table.log.store.put(names.POINTER, json.dumps(pointer).encode())
+    (row,) = run_describe_state(table.open())
+    assert (row["format"], row["version"]) == ("json-multipart", 2)
+    assert (row["num_files"], row["total_bytes"]) == (2, 20)
+
+
+@pytest.mark.parametrize("include_all", [False, True])
+def test_log_shows_what_a_json_checkpoint_holds(make, include_all):
+    made = make((), {f"{PREFIX}state.format": "json"})
+    made.commit(made.put("a"))
+    made.log.checkpoint()
+    made.commit(made.put("b"))
+    made.log.store.delete([names.version_file(0), names.version_file(1)])
+    made.log.invalidate()
+    rows = run_describe_transaction_log(made.open(), include_all=include_all)
+    shown = [(r["version"], r["action_type"], r["is_checkpoint"]) for r in rows]
+    assert [row for row in shown if row[1] == "add"] == [(1, "add", True), (2, "add", False)]
+    assert {row[1] for row in shown if row[2]} == {"protocol", "metadata", "add"}
+    assert rows[0]["log_file_path"] == f"{made.path}/{names.checkpoint_file(1)}"
 
 
 def test_log_shows_every_action(table):
