@@ -121,6 +121,15 @@ def test_versions_are_gone_when_retention_passes_and_the_rest_stays(table):
         table.reopen().snapshot(3)
 
 
+def test_parts_of_a_checkpoint_that_was_never_completed_are_cleaned_when_they_are_old(table):
+    part = f"{names.FOLDER}/{names.part_name(3, 'ab', 1)}"
+    table.log.store.put(part, b"{}")
+    assert table.log.clean().paths == ()
+    table.clock.now = int(datetime.now(UTC).timestamp() * 1000) + 2 * HOUR
+    assert part in table.log.clean(Policy(1, 1, 1, 1)).checkpoints
+    assert table.log.store.head(part) is None
+
+
 def test_nothing_is_cleaned_when_everything_is_young(table):
     assert table.log.clean().paths == ()
 

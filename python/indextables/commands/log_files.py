@@ -32,8 +32,10 @@ class Inventory:
     @property
     def bases(self) -> set[int]:
         """Versions that can be read without earlier ones."""
-        heads = {v for v, paths in self.states.items() if any(map(names.is_state_head, paths))}
-        return heads | {*self.checkpoints}
+        states = {v for v, paths in self.states.items() if any(map(names.is_state_head, paths))}
+        # parts without it are of a checkpoint that was never completed
+        whole = {v for v, paths in self.checkpoints.items() if names.checkpoint_file(v) in paths}
+        return states | whole
 
     def without(self, paths: Collection[str]) -> Inventory:
         """Return the log without these files."""

@@ -60,7 +60,7 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
         found = retention.orphans(manifests, _referenced(reader, [*kept, *newer]), policy, now_ms)
     cleaned = Cleaned(
         tuple(names.version_file(version) for version in gone.versions),
-        tuple(_checkpoint_paths(listed, gone)),
+        (*_checkpoint_paths(listed, gone), *_stray_parts(listed, files, policy, now_ms)),
         tuple(_state_paths(listed, gone)),
         tuple(found),
     )
@@ -101,6 +101,17 @@ def _referenced(reader: Reader, versions: list[int]) -> set[str]:
 def _state_paths(listed: dict[str, int], gone: Expired) -> Iterator[str]:
     for version in reversed(gone.states):
         yield from (p for p in names.state_files(names.state_name(version)) if p in listed)
+
+
+def _stray_parts(
+    listed: dict[str, int], files: LogFiles, policy: Policy, now_ms: int
+) -> Iterator[str]:
+    """Old parts of JSON checkpoints that were never completed."""
+    limit = now_ms - policy.log_hours * retention.HOUR_MS
+    for path, changed in listed.items():
+        version = names.part_version(path.removeprefix(names.FOLDER + "/"))
+        if version is not None and version not in files.checkpoints and changed <= limit:
+            yield path
 
 
 def _checkpoint_paths(listed: dict[str, int], gone: Expired) -> Iterator[str]:

@@ -9,6 +9,7 @@ from indextables.commands.delete_task import PER_TASK
 from indextables.commands.purge import run_purge
 from indextables.config.option import PREFIX
 from indextables.errors import InvalidError
+from indextables.log import names
 from indextables.log.actions import DeletionVector, RemoveFile
 from indextables.runtime.side_by_side import side_by_side
 from indextables.runtime.steps import finish
@@ -170,3 +171,17 @@ def test_a_dry_run_names_its_candidates(make):
         in (metrics["message"])
     )
     assert "live" not in metrics["message"]
+
+
+def test_parts_of_a_checkpoint_that_was_never_completed_stop_no_purge(make):
+    """A writer died before the head, and the versions it would have summed up are cleaned."""
+    table = make(())
+    for name in "abc":
+        table.commit(table.put(name))
+    table.log.checkpoint()
+    table.age(24 * 40)
+    table.log.clean()
+    part = f"{names.FOLDER}/{names.part_name(1, 'ab', 1)}"
+    table.log.store.put(part, b"{}")
+    table.put("orphan", age_hours=500)
+    assert _purge(table)["orphaned_files_deleted"] == 1
