@@ -277,9 +277,9 @@ class Split:
     def statistics(self, queries: Sequence[Query]) -> dict[str, Any]:
         """What scores need to know of the live rows, for the words of these queries."""
     def complete(self, field: str, text: str, limit: int) -> list[tuple[str, int]]:
-        """Words that begin like the last word of a text, with the number of their rows."""
+        """Words that complete the last word of a text, with their number of rows."""
     def similar(self, field: str, text: str, distance: int, limit: int) -> list[tuple[str, int]]:
-        """Words at most so many edits away from the last word of a text."""
+        """Words within an edit distance of the last word of a text."""
     def frequencies(self, field: str, words: Sequence[str]) -> list[int]:
         """In how many rows each of some words is."""
     def explain(

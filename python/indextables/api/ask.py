@@ -60,14 +60,14 @@ def _escaped(name: str) -> str:
 
 
 def query_now(query: str) -> str:
-    """A query whose times relative to now are the times of this call."""
+    """The query with timestamps relative to now evaluated at the time of this call."""
     return at_time(query, time.time_ns() // 1000)
 
 
 def predicates_of(
     table: OpenTable, where: str | None, query: str | None = None
 ) -> tuple[Predicate, ...]:
-    """A search of all columns and a condition in SQL, either of which may be left out."""
+    """The predicates of a search of all columns and an SQL condition, both optional."""
     searches = () if query is None else (Search("any", ALL_FIELDS, query_now(query)),)
     if not where:
         return searches
@@ -76,7 +76,7 @@ def predicates_of(
 
 
 def plan_exactly(table: OpenTable, request: ScanRequest) -> Scan:
-    """A plan whose rows are the answer: unlike Spark, nothing here filters them again."""
+    """An exact plan: unlike in Spark, nothing filters its rows again."""
     found = plan_scan(table, request)
     if not found.plan.filters.exact:
         raise error("CONDITION_NOT_EXACT")

@@ -1,4 +1,4 @@
-"""Changing rows from plain Python, without Spark."""
+"""Change rows from plain Python, without Spark."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def delete(
 ) -> int:
     """Delete the rows that match a predicate and a query, as one commit; without either, all rows.
 
-    `where` and `query` are those of `Table.scan`. Returns how many rows were deleted. A delete
-    follows its rows if another writer moves them meanwhile.
+    `where` and `query` are those of `Table.scan`. Returns the number of deleted rows. A delete
+    follows its rows if another writer moves them in the meantime.
     """
     table = open_table(path, options or {})
     request = ScanRequest(ROW_ID, predicates_of(table, where, query), here=True)
@@ -37,9 +37,9 @@ def update(
 ) -> int:
     """Set columns to values in the rows that match a predicate and a query, as one commit.
 
-    `values` maps columns to Python values. The rows that match are read into memory. Returns how
-    many rows were updated. To compute new values from old ones, use `UPDATE` in Spark, or read,
-    change and `write` the rows of a table with a primary key.
+    `values` maps columns to Python values. Matching rows are read into memory. Returns the number
+    of updated rows. To compute new values from old ones, use `UPDATE` in Spark, or read, change
+    and `write` the rows of a table with a primary key.
     """
     table = open_table(path, options or {})
     return update_rows(table, predicates_of(table, where, query), values).rows

@@ -1,4 +1,4 @@
-"""`Did you mean`: a query without matches, with its misspelt words replaced."""
+"""`Did you mean`: a query without matches, with its misspelled words replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_WORDS = 8
 
 
 def correct_query(table: OpenTable, query: str, where: str | None = None) -> str | None:
-    """A query that finds rows instead of one that finds none; None if there is nothing to say."""
+    """A query that finds rows, for one that finds none; None if there is no suggestion."""
     try:
         if _count(table, query, where):
             return None
@@ -42,7 +42,7 @@ def _replace_words(table: OpenTable, query: str) -> str:
 
 
 def _similar(table: OpenTable, field: str | None, word: str) -> str | None:
-    """The word that a word of no row is probably meant to be."""
+    """The word that was probably meant by a word that no row has."""
     texts = text_columns(table)
     columns = texts if field is None else [name for name in texts if name == field]
     if not columns or any(_count(table, f"{name}:{word}") for name in columns):

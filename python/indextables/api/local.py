@@ -50,7 +50,7 @@ from indextables.sql.select import parse_function, parse_key, parse_sort_key
 if TYPE_CHECKING:
     from indextables.api.page import Page
 
-# splits that all cached plans of a table name together
+# limit of the splits in all cached plans of a table
 _PLANNED_SPLITS = 4096
 
 
@@ -60,7 +60,7 @@ class Table:
     def __init__(self, opened: OpenTable, options: Mapping[str, str] | None = None) -> None:
         self._table, self._options = opened, dict(options or {})
         self._log, self._snapshot = opened.log, opened.snapshot
-        # by the texts of the statement: at one version, equal statements have equal plans
+        # by the text of the statement: at one version, equal statements have equal plans
         self._plans: Cache[Hashable, Scan] = Cache(
             _PLANNED_SPLITS, lambda scan: 1 + scan.plan.files.num_rows
         )
@@ -77,7 +77,7 @@ class Table:
         return table_card(self.path, facts, columns)
 
     def ui(self) -> Page:
-        """Open the page of this table in the background; the result holds its link."""
+        """Open the page of this table in the background; the result has its link."""
         from indextables.api.page import Page
 
         return Page([self.path], self._options)
@@ -150,13 +150,12 @@ class Table:
         """Return the best matches for a query, best first, with all or some columns.
 
         The query searches all text columns unless it names columns itself (`message:timeout`);
-        `fields` are others to search, with weights if they are a mapping (`{"title": 3, "body":
-        1}`). With `mode="simple"` it is what a person types: words, quoted phrases, `-word`.
-        `where` adds a predicate, such as `level = 'ERROR'`. With `score`, the column `_score` has
-        the score of each row; with `snippet`, the column `_snippet` shows the matching part, as a
-        `Snippet` says. Rows
-        of equal scores come by split path and row number; `order_by` states another order, such
-        as `["_score DESC", "id"]`.
+        `fields` are the columns to search instead, with weights if they are a mapping
+        (`{"title": 3, "body": 1}`). With `mode="simple"` the query is free text: words, quoted
+        phrases, `-word`. `where` adds a predicate, such as `level = 'ERROR'`. With `score`, the
+        column `_score` has the score of each row; with `snippet`, the column `_snippet` shows the
+        matching part; pass a `Snippet` to configure it. Rows with equal scores are ordered by split path and row number;
+        `order_by` sets another order, such as `["_score DESC", "id"]`.
         """
         more = [name for name, asked in ((SCORE, score), (SNIPPET, snippet)) if asked]
         names = (*(columns or self._names), *more)
@@ -172,11 +171,11 @@ class Table:
     def explain_score(
         self, query: str, where: str | None = None, limit: int = 10
     ) -> list[dict[str, Any]]:
-        """Say where the scores of the best rows for a search text come from.
+        """Explain the scores of the best rows for a query.
 
-        `where` chooses rows, such as `id = 7`. Each row comes with its `score` and an
-        `explanation`: the parts of the query, each with the points it gives (None: it does not
-        match) and, for words and phrases, the numbers they are computed from.
+        `where` selects rows, such as `id = 7`. Each row has its `score` and an `explanation`: the
+        parts of the query, each with its score (None: it does not match) and, for words and
+        phrases, the numbers it is computed from.
         """
         row_id(self._snapshot.schema, "explain_score")
         names = [*self.schema.names, *EXPLAINED]
@@ -200,27 +199,27 @@ class Table:
         )
 
     def analyze(self, text: str, column: str) -> list[Token]:
-        """Return the tokens that the index keeps of a text in a column, with their positions."""
+        """Return the tokens that the index stores for a text in a column, with their positions."""
         return analyze(analyzer_of(self._table.columns, column), text)
 
     def suggest(
         self, text: str, column: str | None = None, limit: int = 10, *, similar: bool = False
     ) -> pa.Table:
-        """Return words that complete the last word of a text, the commonest first.
+        """Return words that complete the last word of a text, most frequent first.
 
-        They are words of one column, or of all text columns. With `similar`, words that it may be
-        a misspelling of, the nearest first. `rows` is in how many rows each is; rows that are
-        deleted count until their splits are merged. Of a table with more than
-        `read.suggest.maxSplits` splits, the largest ones are asked.
+        They are words of one column, or of all text columns. With `similar`, return corrections of
+        the word, nearest first. `rows` is the number of rows that have the word; deleted rows count
+        until their splits are merged. In a table with more than `read.suggest.maxSplits` splits,
+        only the largest ones are read.
         """
         columns = text_columns(self._table) if column is None else [column]
         found = suggest_words(self._table, columns, text, limit, similar=similar)
         return pa.table({"word": [w for w, _ in found], "rows": [n for _, n in found]})
 
     def did_you_mean(self, query: str, where: str | None = None) -> str | None:
-        """Return a query that finds rows, for one that finds none because of misspelt words.
+        """Return a query that finds rows, for one that finds none because of misspelled words.
 
-        None if the query is fine, or if no similar words lead to rows.
+        None if the query finds rows, or if no similar words do.
         """
         return correct_query(self._table, query, where)
 
@@ -234,11 +233,12 @@ class Table:
         sample: int = 10_000,
         min_rows: int = 2,
     ) -> pa.Table:
-        """Return the words of a column that are typical of the rows that a search finds.
+        """Return the words of a column that are typical of the rows of a search.
 
         Columns are `word`, `rows` (of the search), `all_rows` (of the table) and `score`: how much
-        more often the word is there than in all rows, the most typical first. Of more rows than
-        `sample` the best matches are looked at. Words of fewer than `min_rows` rows are left out.
+        more frequent the word is in the search than in all rows; the most typical come first. At
+        most `sample` rows are read, the best matches. Words in fewer than `min_rows` rows are left
+        out.
         """
         rows = Sample(column, query, where, sample)
         return significant_words(self._table, rows, limit, min_rows)
@@ -283,7 +283,7 @@ class Table:
         order_by: Sequence[str] = (),
         limit: int | None = None,
     ) -> Explanation:
-        """Say how `scan` would read these rows, without reading them."""
+        """Explain how `scan` would read these rows, without reading them."""
         request = ScanRequest(
             output=self._wanted(self.schema.names),
             predicates=predicates_of(self._table, where, query),
@@ -299,8 +299,8 @@ class Table:
     def count(self, where: str | None = None, query: str | None = None) -> int:
         """Count all rows, or those that match a predicate and a query.
 
-        The transaction log answers counts of all rows and predicates on partition columns; no
-        split is read for them.
+        Counts of all rows, and with predicates on partition columns only, are answered by the
+        transaction log without reading a split.
         """
         text = query and query_now(query)
 
@@ -324,10 +324,10 @@ class Table:
         `functions` are `count(*)`, `count(x)`, `count(distinct x)`, `sum(x)`, `avg(x)`, `min(x)`
         and `max(x)`; `by` are the group keys: columns, `indextables_histogram(x, 10)`,
         `indextables_date_histogram(ts, '1h')`, `indextables_range(x, 'low', NULL, 5, 'high', 5,
-        NULL)`, `date_trunc('day', ts)` in UTC, `date_trunc('day', ts, 'Europe/Berlin')` by the
-        clocks of a time zone. Columns of the result are named as written, or by the keys of a
-        mapping. Sums and averages are exact as in Spark: a sum of integers that overflows is an
-        error. `order_by` and `limit` apply to the groups.
+        NULL)`, `date_trunc('day', ts)` in UTC, `date_trunc('day', ts, 'Europe/Berlin')` in a time
+        zone. Columns of the result are named as written, or by the keys of a mapping. Sums and
+        averages are exact as in Spark: a sum of integers that overflows is an error. `order_by` and
+        `limit` apply to the groups.
         """
         keys, wanted = _named(by), _named(functions)
         texts = tuple(keys.values()), tuple(wanted.values())
@@ -373,7 +373,7 @@ class Table:
         return run_scan(planned)
 
     def _planned(self, statement: tuple[Hashable, ...], request: Callable[[], ScanRequest]) -> Scan:
-        # a search of times relative to now has another plan every time
+        # a search with timestamps relative to now has another plan every time
         if any("now" in part for part in statement if isinstance(part, str)):
             return plan_exactly(self._table, request())
         return self._plans.get_or(statement, lambda: plan_exactly(self._table, request()))
@@ -389,7 +389,7 @@ class Table:
 
     @cached_property
     def _fields(self) -> dict[str, pa.Field]:
-        """All that may be read, by name; columns of the table take precedence."""
+        """All readable columns by name; columns of the table take precedence."""
         types = {**PSEUDO, **{field.name: field.type for field in self.schema}}
         return {name: pa.field(name, kind) for name, kind in types.items()}
 
@@ -408,12 +408,12 @@ def _index_of(info: ColumnInfo) -> str:
 
 
 def _named(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
-    """Texts of expressions by the names of their columns."""
+    """The expressions by the names of their columns."""
     return dict(given) if isinstance(given, Mapping) else {text: text for text in given}
 
 
 def _in_order(groups: pa.Table, order_by: Sequence[str]) -> pa.Table:
-    """Groups of an aggregation, put in order by their columns."""
+    """The groups of an aggregation, sorted by their columns."""
     keys = [parse_sort_key(text, groups.column_names) for text in order_by]
     return put_in_order(groups, [engine_key(key) for key in keys], groups.num_rows)
 

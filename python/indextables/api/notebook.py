@@ -1,4 +1,4 @@
-"""What notebooks show of tables. Elsewhere everything is as plain as it was."""
+"""HTML representations of tables in notebooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class History(list[dict[str, Any]]):
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a read would be done, before it is done."""
+    """The explanation of a read that has not been done."""
 
     facts: Mapping[str, str]
 
@@ -39,7 +39,7 @@ class Explanation:
 def explain(
     metrics: Mapping[str, int], query: str, order: str, scanned: Sequence[str]
 ) -> Explanation:
-    """Put what a plan says into words; every value of `scanned` columns is read."""
+    """Describe a plan in words; every value of `scanned` columns is read."""
     pruned = metrics["splitsPrunedByPartition"] + metrics["splitsPrunedByStatistics"]
     return Explanation(
         {
@@ -55,7 +55,7 @@ def explain(
 
 
 def show_searches() -> None:
-    """Have IPython show Arrow tables with snippets as search results, others as before."""
+    """Make IPython show Arrow tables with snippets as search results."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is not None:

@@ -47,7 +47,7 @@ def count_over_time(
     where: str | None = None,
     query: str | None = None,
 ) -> Histogram:
-    """Count rows over a time column between two ends, in at most so many bars of one length."""
+    """Count rows over a time column between two ends, in at most `bars` bars of equal length."""
     low, high = ends
     step, width = _step(high - low, most)
     found = table.aggregate(
@@ -87,7 +87,7 @@ def count_values(
 
 
 def both(*conditions: str | None) -> str | None:
-    """All of these conditions at once; None if there are none."""
+    """The conjunction of these conditions; None if there are none."""
     given = [each for each in conditions if each]
     return (
         " AND ".join(f"({each})" for each in given) if len(given) > 1 else next(iter(given), None)

@@ -1,4 +1,4 @@
-"""The page from a program or a notebook: it runs beside it and ends with it."""
+"""Serve the page from a program or a notebook; it ends with the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HADOOP = ("spark.hadoop.", "fs.")
 
 
 def is_setting(key: str) -> bool:
-    """Whether a key of a session means something to a table, credentials among them."""
+    """Whether a key of a session matters to a table; this includes credentials."""
     return key.lower().startswith((PREFIX, *LEGACY_PREFIXES, *_HADOOP))
 
 

@@ -1,4 +1,4 @@
-"""Significant words: which words are typical of the rows that a search finds."""
+"""Significant words: the words that are typical of the rows of a search."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from indextables.read.spec import SCORE
 from indextables.read.suggest import count_words, require_words
 from indextables.read.table import OpenTable
 
-# as `significant_terms` has them: how many words are returned, of at least how many rows
+# defaults of `significant_terms`: how many words are returned, and in how many rows each must be
 LIMIT, MIN_ROWS = 10, 2
-# so many of the commonest words of the rows are compared with the whole table
+# how many of the most frequent words of the rows are compared with the whole table
 _MOST_WORDS = 5_000
 
 
@@ -35,7 +35,7 @@ class Sample:
 
 
 def significant_words(table: OpenTable, sample: Sample, limit: int, min_rows: int) -> pa.Table:
-    """The words of a column that the rows of a sample have more often than all rows.
+    """The words of a column that are more frequent in a sample of rows than in all rows.
 
     A word's score is the difference of its shares (in the sample, in the table) times their ratio.
     """
@@ -67,7 +67,7 @@ def _texts(table: OpenTable, sample: Sample) -> pa.Array:
 
 
 def _rows_by_word(texts: pa.Array, tokenizer: str, min_rows: int) -> pa.Table:
-    """In how many of some texts each word is, the commonest first."""
+    """The number of texts that contain each word, most frequent first."""
     tokens = analyze_rows(tokenizer, texts)
     flat = pc.list_flatten(tokens)
     each = pa.table({"row": pc.list_parent_indices(tokens), "word": pc.struct_field(flat, "text")})

@@ -74,9 +74,9 @@ class IndexTable:
         return table_card(self.name or self.path, facts, columns)
 
     def ui(self) -> Page:
-        """Open the page of this table in the background; the result holds its link.
+        """Open the page of this table in the background; the result has its link.
 
-        It runs where this program runs, with the configuration of the session.
+        It runs in the process of this program, with the configuration of the session.
         """
         return Page([self.path], self._options)
 
@@ -164,7 +164,7 @@ class IndexTable:
     ) -> DataFrame:
         """Return the best matches for a query, best first, with `_score` and `_snippet`.
 
-        With `mode="simple"` the query is what a person types: words, quoted phrases, `-word`.
+        With `mode="simple"` the query is free text: words, quoted phrases, `-word`.
         `fields` are the columns to search, with weights if they are a mapping.
         """
         found = self.toDF().where(indexqueryall(search_text(query, mode, fields)))
@@ -185,20 +185,20 @@ class IndexTable:
         order_by: Sequence[str] = (),
         limit: int | None = None,
     ) -> Explanation:
-        """Say how rows that match a predicate and a query would be read, without reading them."""
+        """Explain how rows that match a predicate and a query would be read."""
         return self._local().explain(where, query, order_by=order_by, limit=limit)
 
     def explain_score(
         self, query: str, where: str | None = None, limit: int = 10
     ) -> list[dict[str, Any]]:
-        """Say where the scores of the best rows for a search text come from.
+        """Explain the scores of the best rows for a query.
 
         The driver reads the rows itself; see `indextables.api.local.Table.explain_score`.
         """
         return self._local().explain_score(query, where, limit)
 
     def analyze(self, text: str, column: str) -> list[Token]:
-        """Return the tokens that the index keeps of a text in a column, with their positions."""
+        """Return the tokens that the index stores for a text in a column, with their positions."""
         return self._local().analyze(text, column)
 
     def suggest(
@@ -206,8 +206,8 @@ class IndexTable:
     ) -> Any:
         """Return words that complete the last word of a text, as an Arrow table.
 
-        They are words of one column, or of all text columns. With `similar`, words that it may be
-        a misspelling of. The driver reads the dictionaries itself; see
+        They are words of one column, or of all text columns. With `similar`, return corrections of
+        the word. The driver reads the dictionaries itself; see
         `indextables.api.local.Table.suggest`.
         """
         return self._local().suggest(text, column, limit, similar=similar)
@@ -222,7 +222,7 @@ class IndexTable:
         sample: int = 10_000,
         min_rows: int = 2,
     ) -> Any:
-        """Return the words that are typical of the rows that a search finds, as an Arrow table.
+        """Return the words that are typical of the rows of a search, as an Arrow table.
 
         The driver reads the rows itself; see `indextables.api.local.Table.significant_terms`.
         """
@@ -235,7 +235,7 @@ class IndexTable:
 
     @property
     def _options(self) -> dict[str, str]:
-        """What the session says of tables, for work that is done without Spark."""
+        """The session's settings for tables, for work that is done without Spark."""
         return {key: text for key, text in self._spark.conf.getAll.items() if is_setting(key)}
 
     def delete(self, condition: Expression | None = None) -> None:

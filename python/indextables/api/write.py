@@ -1,4 +1,4 @@
-"""Writing Arrow tables in plain Python, without Spark."""
+"""Write Arrow tables in plain Python, without Spark."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def write(
 ) -> Table:
     """Write rows without Spark, as one commit; create the table if needed.
 
-    `data` is an Arrow table or what Arrow makes one of: a DataFrame of pandas or Polars, a relation
-    of DuckDB, a dictionary of columns. `mode` is append, overwrite, errorifexists or ignore;
+    `data` is an Arrow table or anything that converts to one: a pandas or Polars DataFrame, a
+    DuckDB relation, a dictionary of columns. `mode` is append, overwrite, errorifexists or ignore;
     `options` are those of Spark's writer, such as `indexing.typemap.message` or `replaceWhere`.
     Returns the table after the commit.
     """

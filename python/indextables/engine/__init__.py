@@ -1,4 +1,4 @@
-"""Typed face of the native engine: everything per row or per byte."""
+"""Typed interface of the native engine: everything per row or per byte."""
 
 from __future__ import annotations
 

@@ -44,15 +44,15 @@ def parse_query(
 
 
 def plain_query(text: str) -> str:
-    """The query of what a person types into a search box; every text has one.
+    """The query of free text from a search box; every string has one.
 
-    All words and quoted phrases must match, and what follows a minus must not.
+    All words and quoted phrases must match; those after a minus must not match.
     """
     return Query.plain(text)
 
 
 def at_time(text: str, now: int) -> str:
-    """A query with `now-1h` and the like as ends of ranges replaced by times.
+    """A query with `now-1h` and similar ends of ranges replaced by timestamps.
 
     `now` is in microseconds since 1970.
     """
@@ -61,7 +61,7 @@ def at_time(text: str, now: int) -> str:
 
 @dataclass(frozen=True)
 class Token:
-    """A token of a text: its position among the tokens, and where it lies in the text."""
+    """A token of a text: its position among the tokens, and its range in the text."""
 
     text: str
     position: int
@@ -70,7 +70,7 @@ class Token:
 
 
 def analyze(tokenizer: str, text: str) -> list[Token]:
-    """The tokens that a tokenizer makes of a text; places are in bytes of UTF-8."""
+    """The tokens of a text; ranges are in bytes of UTF-8."""
     return [Token(**found) for found in analyze_rows(tokenizer, pa.array([text]))[0].as_py()]
 
 
@@ -83,7 +83,7 @@ def analyze_rows(tokenizer: str, texts: pa.Array) -> pa.Array:
 def match_rows(
     query: Query, batch: pa.RecordBatch, fields: Sequence[Mapping[str, Any]]
 ) -> pa.Array:
-    """Which rows of a batch a query finds, without an index: the same rows as with one.
+    """Match the rows of a batch against a query without an index: the same rows as with one.
 
     `fields` describe the columns as in `parse_query`, with the `tokenizer` of text.
     """

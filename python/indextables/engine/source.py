@@ -1,4 +1,4 @@
-"""The Parquet files that a companion index stands beside."""
+"""The Parquet files that a companion indexes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A Parquet file by what tells it from another one in its place.
+    """The identity of a Parquet file.
 
-    `path` is relative to the source's location, or a whole URL. `stamp` is there for files whose
-    names may be used again. `rows` are its physical rows, if they are known.
+    `path` is relative to the source's location, or a whole URL. `stamp` is set for files whose
+    names may be reused. `rows` is the number of physical rows, if known.
     """
 
     path: str
@@ -29,7 +29,7 @@ class SourceFile:
     rows: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The value the engine takes."""
+        """The JSON value for the engine."""
         return {"path": self.path, "size": self.size, "stamp": self.stamp}
 
 
@@ -50,7 +50,7 @@ class Run:
     file_rows: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The run as the engine and the sidecar of a split have it."""
+        """The JSON value for the engine and the sidecar."""
         return {key: value for key, value in vars(self).items() if value is not None}
 
     @classmethod
@@ -61,7 +61,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a column or member is in the files: by field id, by names there, or by its own name."""
+    """How a column or member is found in files: by field id, by its names there, or by its name."""
 
     name: str
     names: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Address:
     children: tuple[Address, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The value the engine takes and tables remember."""
+        """The JSON value for the engine and for the table's configuration."""
         value: dict[str, Any] = {"name": self.name}
         if self.names:
             value["names"] = list(self.names)
@@ -81,7 +81,7 @@ class Address:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The address of such a value."""
+        """Parse such a value."""
         return cls(
             value["name"],
             tuple(value.get("names", ())),
@@ -91,20 +91,20 @@ class Address:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What stays the same of the column when it is renamed."""
+        """What identifies the column after a rename."""
         value = self.to_json()
         return {key: value[key] for key in ("names", "id") if key in value}
 
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """Where the values of a companion's rows are; travels to the executors.
+    """The source of a companion's rows; sent to the executors.
 
-    `columns` are the addresses of all columns but the partition columns; none stand for their
-    names. `calendar` is `corrected` where old dates are to be taken as they are.
+    `columns` are the addresses of all columns but the partition columns; if empty, names are used.
+    `calendar` is `corrected` if old dates are read without rebasing.
     """
 
-    # holds keys of the store: not to be printed
+    # contains credentials: never print it
     place: tuple[str, str] = field(repr=False)
     columns: tuple[Address, ...] = ()
     case_sensitive: bool = False
@@ -112,7 +112,7 @@ class SourceSpec:
 
     @property
     def is_remote(self) -> bool:
-        """Whether files come over a network; the address of a local source is a plain path."""
+        """Whether files are remote; the location of a local source is a plain path."""
         return "://" in self.place[0]
 
     @property
@@ -125,27 +125,28 @@ class SourceSpec:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """The value a task gets."""
+        """The JSON value for a task."""
         return {"place": list(self.place), **self.lookup}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The source of such a value."""
+        """Parse such a value."""
         url, options = value["place"]
         columns = tuple(Address.from_json(column) for column in value["columns"])
         return cls((url, options), columns, value["case_sensitive"], value["calendar"])
 
     def fields(self, fields: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The writer's fields, each with what tells its column from others if it is renamed."""
+        """The writer's fields, each with the identity of its column."""
         known = {address.name: address.identity for address in self.columns}
         return [{**field, "address": known.get(field["name"], {})} for field in fields]
 
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What the footer of a file says.
+    """The facts in the footer of a file.
 
-    `schema` has the types Spark would give the columns, `spark_schema` is what Spark noted of them.
+    `schema` has the types that Spark gives the columns, `spark_schema` is the schema that Spark
+    stored in the file.
     """
 
     rows: int
@@ -156,7 +157,7 @@ class SourceFacts:
 
 @lru_cache(maxsize=64)
 def open_source(spec: SourceSpec) -> _native.Source:
-    """The engine's handle on a source; nothing is connected yet."""
+    """The engine's handle of a source; nothing is connected yet."""
     return _native.Source(*spec.place, spec.lookup)
 
 
@@ -167,7 +168,7 @@ def source_facts(source: _native.Source, file: SourceFile) -> SourceFacts:
 
 
 def expected_facts(source: _native.Source, file: SourceFile) -> SourceFacts:
-    """What the footer of a file says; it must have the rows that its table says it has."""
+    """The facts in the footer of a file; its number of rows must be the one its table records."""
     facts = source_facts(source, file)
     if file.rows is not None and file.rows != facts.rows:
         detail = f"it has {facts.rows} rows, the source says {file.rows}"

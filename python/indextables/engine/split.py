@@ -55,7 +55,7 @@ class Split:
         return self._native.num_deleted
 
     def count(self, query: Query | Mapping[str, Any] | None = None) -> int:
-        """Number of rows that match a query, or the query of a tree."""
+        """The number of rows that match a query."""
         return self._native.count(_query(query))
 
     def search(
@@ -99,15 +99,15 @@ class Split:
         return self._native.statistics(list(queries))
 
     def complete(self, field: str, text: str, limit: int) -> list[tuple[str, int]]:
-        """Words that begin like the last word of a text, with the number of their rows."""
+        """Words that complete the last word of a text, with their number of rows."""
         return self._native.complete(field, text, limit)
 
     def similar(self, field: str, text: str, distance: int, limit: int) -> list[tuple[str, int]]:
-        """Words at most so many edits away from the last word of a text."""
+        """Words within an edit distance of the last word of a text."""
         return self._native.similar(field, text, distance, limit)
 
     def frequencies(self, field: str, words: Sequence[str]) -> list[int]:
-        """In how many rows each of some words is; deleted rows count until a merge."""
+        """The number of rows that have each of some words; deleted rows count until a merge."""
         return self._native.frequencies(field, list(words))
 
     def explain(

@@ -18,7 +18,7 @@ __all__ = ["Cancel", "Traffic", "open_store", "traffic"]
 
 @dataclass(frozen=True)
 class Traffic:
-    """Requests to stores, those among them that were sent twice, and the bytes that were read."""
+    """Numbers of requests to stores, of requests that were sent twice, and of bytes read."""
 
     requests: int
     hedged: int
@@ -32,7 +32,7 @@ def open_store(url: str, options: Mapping[str, Any] | str = "") -> _native.Store
 
 
 def traffic(store: _native.Store | None = None) -> Traffic:
-    """Requests made through one store, or of all object stores by the whole process."""
+    """The traffic of one store, or of all object stores in this process."""
     found = store.counters() if store is not None else _native.storage_totals()
     by_kind = dict(found[0])
     return Traffic(sum(by_kind.values()), by_kind["hedge"], found[1])

@@ -1,7 +1,7 @@
 """Bind comparisons of expressions to a schema, as predicates on single columns.
 
 A bound tree holds only `And`, `Or`, `Not`, `Constant`, the bound forms, `Search` and `Opaque`. For
-every row it gives the same truth as the original tree, in SQL's three-valued logic.
+every row it has the same result as the original tree, in SQL's three-valued logic.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 def bind(predicate: Predicate, schema: Struct, time_zone: str = "") -> Predicate:
     """The same predicate over the columns of this schema.
 
-    `time_zone` is the session's; unless it is UTC, predicates that depend on it are only narrowed.
+    `time_zone` is the session's; unless it is UTC, predicates that depend on it are approximated.
     """
     return _bind(predicate, Scope(schema, utc=time_zone in UTC_NAMES))
 
@@ -277,7 +277,7 @@ def _within(path: Path, kind: DataType, domain: Domain, low: int, high: int) -> 
 def _near(
     op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
 ) -> Predicate | None:
-    """A comparison across time zones: no zone is a whole day away from UTC."""
+    """An approximate comparison across time zones: no zone is a whole day from UTC."""
     domain = domain_of(kind)
     solved = solve(op, kind, chain, literal.value, literal.type)
     if domain is None or solved is None:
@@ -379,7 +379,7 @@ def _text_test(node: TextTest, scope: Scope) -> Predicate:  # noqa: PLR0911
 
 
 def _lower_test(node: TextTest, lower: Call, scope: Scope) -> Predicate:
-    """A test of `lower(column)`: exact for ASCII; else it is only known which rows may pass."""
+    """A predicate on `lower(column)`: exact for ASCII, otherwise approximate."""
     opaque = _opaque(node.kind, node.value, node.pattern)
     subject = column_under_casts(lower.args[0], scope.schema)
     text = node.pattern.value if isinstance(node.pattern, Literal) else None
@@ -391,7 +391,7 @@ def _lower_test(node: TextTest, lower: Call, scope: Scope) -> Predicate:
     if simple is None:
         return opaque
     if not simple[1]:
-        # only an empty value is one in lower case
+        # only the empty string has an empty lower case
         empty = OneOf(subject[0], subject[1], ("",))
         return empty if simple[0] == "equals" else TextMatch(subject[0], subject[1], *simple)
     written = in_any_case(*simple)

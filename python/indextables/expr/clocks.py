@@ -1,7 +1,7 @@
-"""The clocks of a time zone as the engine takes them: offsets from UTC, and when they change.
+"""The rules of a time zone for the engine: offsets from UTC, and when they change.
 
-Spark's hooks send the rules of the JVM. Here they come from the time zone database of Python: the
-file of a zone (TZif, RFC 9636), whose last line states the rules of all later years.
+Spark's hooks send the rules of the JVM. Here they come from Python's time zone database: the file
+of a zone (TZif, RFC 9636), whose last line has the rules for all later years.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _HOUR = 3600
 
 @lru_cache(maxsize=64)
 def clock_of(zone: str) -> dict[str, Any]:
-    """The clock of a zone by its name, such as `Europe/Berlin`."""
+    """The rules of a zone by its name, such as `Europe/Berlin`."""
     try:
         data = _read(zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise error("TIME_ZONE_UNKNOWN", zone=zone) from None
-    # what comes first is for readers that know 32 bits only
+    # the first part is for readers that support 32 bits only
     _, _, first = _layout(data, 0, 4)
     (changes, kinds), start, end = _layout(data, first, 8)
     times = struct.unpack_from(f">{changes}q", data, start)
@@ -61,7 +61,7 @@ def _read(zone: str) -> bytes:
 
 
 def _layout(data: bytes, start: int, width: int) -> tuple[tuple[int, int], int, int]:
-    """How many changes and kinds of time a part has, where its data begins and where it ends."""
+    """The numbers of transitions and local time types of a part, and the range of its data."""
     _, _, utc, standard, leaps, changes, kinds, chars = _HEADER.unpack_from(data, start)
     begin = start + _HEADER.size
     sizes = changes * (width + 1) + kinds * 6 + chars + leaps * (width + 4) + standard + utc

@@ -1,4 +1,4 @@
-"""Predicates over Arrow columns, whole columns at a time, in SQL's three-valued logic.
+"""Evaluate predicates on Arrow columns, in SQL's three-valued logic.
 
 Used where all values are known: partition values of splits. The result is null where the predicate
 is unknown.
@@ -34,7 +34,7 @@ Values = Mapping[Path, pa.Array]
 
 
 def evaluate(predicate: Predicate, values: Values, rows: int) -> pa.Array | None:
-    """Truth per row of a bound predicate; None if some part of it cannot be evaluated here."""
+    """The result of a bound predicate per row; None if some part of it cannot be evaluated here."""
     if isinstance(predicate, And | Or):
         parts = [evaluate(arg, values, rows) for arg in predicate.args]
         if any(part is None for part in parts):
@@ -53,12 +53,12 @@ def evaluate(predicate: Predicate, values: Values, rows: int) -> pa.Array | None
 
 
 def constant(value: bool | None, rows: int) -> pa.Array:  # noqa: FBT001
-    """The same truth for every row."""
+    """The same result for every row."""
     return pa.repeat(TRUE if value else FALSE, rows)
 
 
 def evaluate_leaf(leaf: Predicate, values: Values) -> pa.Array | None:
-    """Truth per row of one predicate; None if its column is unknown or only Spark can tell."""
+    """The result of one predicate per row; None if its column is unknown or only Spark can tell."""
     if not isinstance(leaf, Range | OneOf | TextMatch | Missing):
         return None
     column = values.get(leaf.path)

@@ -6,8 +6,8 @@ import re
 
 ANY = "%"
 ONE = "_"
-# the only characters beyond ASCII whose lower case has an ASCII letter: the sign of Kelvin, and the
-# capital i with a dot, which becomes an i and a dot
+# the only characters beyond ASCII whose lower case contains an ASCII letter: the Kelvin sign, and
+# the capital I with a dot, which becomes an i and a combining dot
 _KELVIN, _DOTTED = "\u212a", "\u0130"
 
 
@@ -63,10 +63,10 @@ def _written(char: str, special: bool) -> str:  # noqa: FBT001
 
 
 def in_any_case(kind: str, text: str) -> str | None:
-    """An expression for values whose lower case an ASCII pattern of `simplify_like` fits.
+    """A regular expression for values whose lower case matches an ASCII pattern of `simplify_like`.
 
-    It is in the engine's syntax. None if the text is empty, not ASCII, not in lower case itself, or
-    has a place for any one character: the lower case of a character may be two.
+    It is in the engine's syntax. None if the text is empty, not ASCII, not in lower case, or has a
+    `_`, because the lower case of one character may be two.
     """
     if not text.isascii() or text != text.lower():
         return None
@@ -80,7 +80,7 @@ def in_any_case(kind: str, text: str) -> str | None:
 
 
 def _runs(kind: str, text: str) -> list[str] | None:
-    """The texts between the `%` of a pattern; none if it has a `_`."""
+    """The strings between the `%` of a pattern; none if it has a `_`."""
     if kind != "like":
         return {
             "equals": [text],

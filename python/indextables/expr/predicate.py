@@ -181,7 +181,7 @@ class TextMatch:
 
 @dataclass(frozen=True)
 class Holding:
-    """Bound form: a string column may contain a text in upper or lower case."""
+    """Bound form: a string column may contain a string in any case."""
 
     path: Path
     type: DataType
@@ -207,7 +207,7 @@ class HasElement:
 
 @dataclass(frozen=True)
 class Approximate:
-    """Bound form: something only Spark can tell, narrowed from both sides.
+    """Bound form: a predicate that only Spark can evaluate, approximated from both sides.
 
     Every row for which it is true passes `true`, every row for which it is false passes `false`.
     """
@@ -375,7 +375,7 @@ def walk(predicate: Predicate) -> Iterator[Predicate]:
 
 
 def map_searches(predicate: Predicate, change: Callable[[Search], Search]) -> Predicate:
-    """The same tree with every search predicate changed; what is opaque stays as it is."""
+    """The tree with every search predicate changed; opaque parts stay."""
     if isinstance(predicate, And | Or):
         args = tuple(map_searches(arg, change) for arg in predicate.args)
         return And(args) if isinstance(predicate, And) else Or(args)
@@ -385,7 +385,7 @@ def map_searches(predicate: Predicate, change: Callable[[Search], Search]) -> Pr
 
 
 def searches_in(predicate: Predicate) -> list[Search]:
-    """Every search predicate of a tree, also those inside what only Spark can evaluate."""
+    """Every search predicate of a tree, also those inside opaque parts."""
     found: list[Search] = []
     for node in walk(predicate):
         if isinstance(node, Search):

@@ -1,7 +1,7 @@
-"""Java regular expressions in the engine's syntax, for the part on which both surely agree.
+"""Java regular expressions in the engine's syntax, for the part that means the same in both.
 
-Anything else (look-around, back references, flags, word boundaries, class arithmetic) is left to
-Spark: translating it half would lose rows.
+Spark evaluates everything else (look-around, back references, flags, word boundaries, class
+arithmetic), because a wrong translation would lose rows.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _IN_CLASS_RISKS = set("[&~")
 
 
 class _Unsafe(Exception):  # noqa: N818 (a signal inside this module, not an error)
-    """The pattern leaves the common ground."""
+    """The pattern is not in the common subset."""
 
 
 def translate_regex(pattern: str) -> str | None:
-    """The engine's pattern that finds exactly what Java's finds; None when not sure."""
+    """The engine's pattern that matches exactly what Java's matches; None if not certain."""
     try:
         reader = _Reader(pattern)
         out = reader.alternatives()

@@ -1,4 +1,4 @@
-"""Values of literals: how they look in JSON, in Python, and in which order Spark puts them.
+"""Values of literals: in JSON, in Python, and in Spark's order.
 
 In Python a date is its day number, a timestamp its microseconds, an interval its microseconds or
 months: the numbers the engine compares. Decimals are `decimal.Decimal`, binary is `bytes`. Strings
@@ -27,7 +27,7 @@ UNORDERED = names_of(Family.NESTED, Family.VOID)
 
 
 def kind_of(column_type: DataType) -> str:
-    """The one word that decides how values of a type behave."""
+    """The kind of a type, which determines how its values behave."""
     if isinstance(column_type, Atomic):
         return column_type.kind
     if isinstance(column_type, Decimal):
@@ -78,7 +78,7 @@ def encode(value: Any, column_type: DataType) -> Any:
 
 
 def encode_float(value: float) -> float | str:
-    """JSON has no words for the special numbers: spell them as Java does."""
+    """A float for JSON, which has no NaN and infinities: they are written as in Java."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -105,5 +105,5 @@ def order_key(value: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether Spark calls two values of one type equal."""
+    """Whether two values of one type are equal in Spark."""
     return bool(order_key(left) == order_key(right))

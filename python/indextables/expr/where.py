@@ -1,4 +1,4 @@
-"""Conditions and WHERE clauses as texts, where no Spark is at hand to parse them.
+"""Parse conditions and WHERE clauses without Spark.
 
 Comparisons, IN, BETWEEN, LIKE, ILIKE, RLIKE, IS NULL, AND, OR, NOT over columns and literals;
 searches, except where partitions are chosen.
@@ -50,7 +50,7 @@ _DECIMAL_TAIL = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class _Text:
-    """A literal that waits for its column's type: `value` as written, `quoted` when a string."""
+    """A literal before its type is known: `value` as written, `quoted` if it is a string."""
 
     value: str
     quoted: bool
@@ -65,7 +65,7 @@ def parse_where(text: str, schema: Struct) -> Predicate:
 
 
 def parse_partition_where(text: str, schema: Struct) -> Predicate:
-    """The same, where only partitions can be chosen: errors say so."""
+    """The same for predicates on partition columns only, with errors that say so."""
     return _parse(_PartitionParser(text, tokenize(text), schema=schema))
 
 
@@ -81,7 +81,7 @@ class _Parser(Cursor):
     searches: ClassVar[Mapping[str, str]] = SEARCH_MODES
 
     def error(self, problem: str) -> Exception:
-        """The error of a predicate that cannot be understood."""
+        """The error of a predicate that cannot be parsed."""
         return error("CONDITION_INVALID", where=self.text, problem=problem)
 
     def disjunction(self) -> Predicate:
@@ -274,7 +274,7 @@ class _PartitionParser(_Parser):
     searches: ClassVar[Mapping[str, str]] = {}
 
     def error(self, problem: str) -> Exception:
-        """The error of a predicate that cannot be understood."""
+        """The error of a predicate that cannot be parsed."""
         shown = f"Invalid partition predicate: {self.text} ({problem})"
         return error("PARTITION_PREDICATE", problem=shown)
 

@@ -1,4 +1,4 @@
-"""The files of a table's `index/` folder: deletion vectors and hash indexes, as Apache Paimon's.
+"""The files of a table's `index/` folder: deletion vectors and hash indexes, in Paimon's formats.
 
 This module knows only bytes and numbers: no log, no store, no engine.
 """

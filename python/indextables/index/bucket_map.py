@@ -20,7 +20,7 @@ MAX_BUCKETS = 32_767
 
 @dataclass(frozen=True)
 class BucketMap:
-    """Key hashes in order, each with its bucket (6 bytes a key).
+    """Sorted key hashes, each with its bucket (6 bytes per key).
 
     A hash may be in several buckets, because two writers may have added it at the same time, for
     different keys or for the same one. So a key is looked up in all of them.
@@ -70,11 +70,11 @@ def assigner_of(hashes: NDArray[np.int32], assigners: int) -> NDArray[np.int64]:
 def place_split(
     counts: Mapping[int, int], assigner: int, *, assigners: int, target: int, most: int
 ) -> int:
-    """The bucket for a split of keys that no bucket knows, by Paimon's rule for single keys.
+    """The bucket for a split of new keys, by Paimon's rule for single keys.
 
-    The first own bucket that is not full, else a new one; when no more may be opened, the one with
-    the fewest keys. A bucket takes whole splits, so it may end above the target by less than one of
-    them. spec: ROWS dynamic buckets
+    The first own bucket that is not full, or else a new one, or else, at the maximum number of
+    buckets, the one with the fewest keys. A bucket takes whole splits, so it may exceed the target
+    by less than one split. spec: ROWS dynamic buckets
     """
     own = {b: n for b, n in counts.items() if b % assigners == assigner % assigners}
     for bucket in sorted(own):

@@ -1,4 +1,4 @@
-"""Logs kept open between the calls of a process: each looks for newer commits, none reads again."""
+"""Logs that stay open between the calls of a process: a call reads only newer commits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _OpenLogs:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew, with a lock that no thread holds."""
+        """Drop all logs, with a new lock that no thread holds."""
         self.logs: Cache[tuple[object, ...], Log] = Cache(64)
 
 

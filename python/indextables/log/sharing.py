@@ -1,7 +1,7 @@
-"""Appends of several threads in one version: whoever has the turn commits all that wait.
+"""Commit the appends of several threads in one version: the first thread commits for all.
 
-One version file costs as much for many appends as for one. Every append keeps its id, its metrics
-and its outcome: what concerns only one of them is found out by committing each on its own.
+A version file costs as much for many appends as for one. Every append keeps its id, its metrics and
+its outcome: if the shared commit fails, each append is committed separately.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ APPENDS = "appends"
 def commit_together(
     commit: Callable[[Transaction], Committed], appends: Sequence[Transaction]
 ) -> list[Outcome]:
-    """The outcome of each append, of one version if possible.
+    """The outcome of each append; they share one version if possible.
 
-    After a failure that leaves nothing behind, each is committed on its own: so the failure of one
-    append does not fail the others. An unknown outcome is unknown to all.
+    After a failure that certainly wrote nothing, each is committed separately, so that the failure
+    of one append does not fail the others. An unknown outcome is unknown for all.
     """
     outcomes: list[Outcome] = []
     for _, alike in groupby(appends, key=lambda each: each.user_metadata):
@@ -59,7 +59,7 @@ def _outcome(commit: Callable[[Transaction], Committed], transaction: Transactio
 
 
 def join_appends(appends: Sequence[Transaction]) -> Transaction:
-    """One append of the splits of several, which it lists."""
+    """One append with the splits of several, which it lists."""
 
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
         return tuple(action for append in appends for action in _adds(append, newest))
@@ -70,7 +70,7 @@ def join_appends(appends: Sequence[Transaction]) -> Transaction:
     listed = [_listed(append) for append in appends]
     return Transaction(
         Operation.APPEND,
-        # what was committed after the oldest is checked for all
+        # everything committed after the oldest version is checked for all
         min(append.read_version for append in appends),
         rebuild=rebuild,
         features=frozenset[str]().union(*(append.features for append in appends)),
@@ -81,7 +81,7 @@ def join_appends(appends: Sequence[Transaction]) -> Transaction:
 
 
 def _listed(append: Transaction) -> dict[str, Any]:
-    """What `commitInfo` says of one append."""
+    """One append in `commitInfo`."""
     return {
         "id": append.id,
         "readVersion": append.read_version,
@@ -91,7 +91,7 @@ def _listed(append: Transaction) -> dict[str, Any]:
 
 
 def _adds(append: Transaction, newest: Snapshot) -> tuple[Action, ...]:
-    """The splits of an append; one that also changes the table has a version of its own."""
+    """The splits of an append; one that also changes the table gets its own version."""
     found = append.actions if append.rebuild is None else append.rebuild(newest)
     if not all(isinstance(action, AddFile) for action in found):
         detail = "it changes more than rows, so it is committed on its own"
@@ -100,7 +100,7 @@ def _adds(append: Transaction, newest: Snapshot) -> tuple[Action, ...]:
 
 
 class CommitQueue:
-    """Commits of one table in turn: a thread that gets the turn commits for all that wait."""
+    """Commits of one table, one at a time: a thread commits for all that wait."""
 
     def __init__(
         self, path: str, run: Callable[[Sequence[Transaction]], Sequence[Outcome]]
@@ -122,14 +122,14 @@ class CommitQueue:
                 if not mine[1].done():
                     self._lead()
         except BaseException:
-            # nobody commits an append later whose thread was interrupted while it waited
+            # an append whose thread was interrupted while it waited must not be committed later
             with self._lock:
                 self._waiting = [each for each in self._waiting if each is not mine]
             raise
         return mine[1].result()
 
     def _lead(self) -> None:
-        """Commit all that wait."""
+        """Commit all waiting appends."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         try:
@@ -145,7 +145,7 @@ class CommitQueue:
                 answer.set_exception(outcome)
 
     def _unknown(self, append: Transaction) -> IndexTablesError:
-        """What others learn if the thread that committed for them was interrupted."""
+        """The outcome of waiting appends if the thread that committed them was interrupted."""
         detail = "the thread that committed it was interrupted"
         operation = str(append.operation)
         return error("COMMIT_UNKNOWN", path=self._path, operation=operation, detail=detail)

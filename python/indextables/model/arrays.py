@@ -1,7 +1,7 @@
 """Arrow arrays of a few Python values.
 
-`pyarrow.array` imports pandas where it is installed, which takes longer than everything else that
-a new process does before its first answer. These arrays are built from buffers instead.
+`pyarrow.array` imports pandas if it is installed, which takes longer than everything else that a
+new process does before its first answer. These arrays are built from buffers instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NUMBERS = {pa.int64(): "q", pa.int32(): "i", pa.float64(): "d"}
 
 
-# how lists, maps and structs begin: what they hold is checked when it is reached
+# prefixes of nested types: their members are checked when they are converted
 _NESTED = (pa.types.is_list, pa.types.is_map, pa.types.is_struct)
 
 
@@ -50,7 +50,7 @@ def _is_known(kind: pa.DataType) -> bool:
 
 
 def _content(values: Sequence[Any], kind: pa.DataType) -> tuple[list[pa.Buffer], list[pa.Array]]:
-    """The buffers after the one that says which values are null, and the arrays of members."""
+    """The buffers after the validity buffer, and the child arrays."""
     if kind in _NUMBERS:
         return [_buffer(array(_NUMBERS[kind], [value or 0 for value in values]))], []
     if pa.types.is_boolean(kind):

@@ -28,7 +28,7 @@ _WIDER = {
 
 
 def storable(kind: pa.DataType) -> pa.DataType:
-    """The type that a table has for values of this type: the same one if it can."""
+    """The type in which a table stores values of this type; the same type if possible."""
     types = pa.types
     if types.is_fixed_size_binary(kind):
         return pa.binary()

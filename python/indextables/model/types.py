@@ -31,7 +31,7 @@ class DataType:
         raise NotImplementedError
 
     def to_arrow(self) -> pa.DataType:
-        """The Arrow type rows of this column travel as."""
+        """The Arrow type of this column's values."""
         raise NotImplementedError
 
 
@@ -46,7 +46,7 @@ class Atomic(DataType):
         return "string" if self.name.startswith(_COLLATED) else self.name
 
     def to_arrow(self) -> pa.DataType:
-        """The Arrow type rows of this column travel as."""
+        """The Arrow type of this column's values."""
         arrow = KINDS[self.kind].arrow
         assert arrow is not None, self.name
         return arrow
@@ -73,7 +73,7 @@ class Decimal(DataType):
         return f"decimal({self.precision},{self.scale})"
 
     def to_arrow(self) -> pa.DataType:
-        """The Arrow type rows of this column travel as."""
+        """The Arrow type of this column's values."""
         return pa.decimal128(self.precision, self.scale)
 
 
@@ -93,7 +93,7 @@ class Array(DataType):
         }
 
     def to_arrow(self) -> pa.DataType:
-        """The Arrow type rows of this column travel as."""
+        """The Arrow type of this column's values."""
         return pa.list_(pa.field("element", self.element.to_arrow(), self.contains_null))
 
 
@@ -115,7 +115,7 @@ class Map(DataType):
         }
 
     def to_arrow(self) -> pa.DataType:
-        """The Arrow type rows of this column travel as."""
+        """The Arrow type of this column's values."""
         return pa.map_(
             pa.field("key", self.key.to_arrow(), nullable=False),
             pa.field("value", self.value.to_arrow(), self.value_contains_null),
@@ -143,7 +143,7 @@ class Field:
         }
 
     def to_arrow(self) -> pa.Field:
-        """The Arrow field rows of this column travel as."""
+        """The Arrow field of this column."""
         return pa.field(self.name, self.type.to_arrow(), self.nullable)
 
 
@@ -158,11 +158,11 @@ class Struct(DataType):
         return {"type": "struct", "fields": [f.to_json() for f in self.fields]}
 
     def to_arrow(self) -> pa.DataType:
-        """The Arrow type rows of this column travel as."""
+        """The Arrow type of this column's values."""
         return pa.struct([f.to_arrow() for f in self.fields])
 
     def to_arrow_schema(self) -> pa.Schema:
-        """The Arrow schema rows of a table with this schema travel as."""
+        """The Arrow schema of rows of a table with this schema."""
         return self._arrow_schema
 
     @cached_property

@@ -1,1 +1,1 @@
-"""The page: tables in a browser, read-only, on this machine, without Spark."""
+"""The page: tables in a browser, read-only, on loopback, without Spark."""

@@ -31,7 +31,7 @@ def build_app(process: QueryProcess, token: str, port: int) -> App:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        # ready for the first page
+        # start it before the first request
         await process.start()
         yield
         await process.close()
@@ -55,7 +55,7 @@ def build_app(process: QueryProcess, token: str, port: int) -> App:
 
 
 async def _while_connected(request: Request, process: QueryProcess) -> Answer | None:
-    """The answer, or None when the browser went away: then the query is given up."""
+    """The answer, or None if the browser disconnected, which cancels the query."""
     pairs = list(request.query_params.multi_items())
     asking = asyncio.create_task(process.ask(request.url.path, pairs))
     leaving = asyncio.create_task(_gone(request))

@@ -1,7 +1,7 @@
 """Access control: requests need the token, and must come from pages of this server on this host.
 
-The address of every page begins with a random token. A foreign Host header (DNS rebinding), a
-foreign Origin, another method than GET and a wrong token are refused before anything is read.
+The path of every page begins with a random token. A foreign Host header (DNS rebinding), a foreign
+Origin, another method than GET and a wrong token are rejected before anything is read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Guard:
         self.hosts = frozenset(f"{host}:{port}" for host in HOSTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the request, take the token off its path, and add headers to the answer."""
+        """Check the request, remove the token from its path, and add headers to the response."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return

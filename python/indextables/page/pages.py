@@ -33,7 +33,7 @@ _log = logging.getLogger("indextables.page")
 HTML, JSON = "text/html; charset=utf-8", "application/json"
 Pairs: TypeAlias = Sequence[tuple[str, str]]
 Reply: TypeAlias = tuple[int, str, str]
-# columns whose values are shown at once; the others wait until they are opened
+# columns whose values are shown at once; the others are loaded when they are opened
 _OPEN_VALUES, _OPEN_NUMBERS = 4, 1
 
 
@@ -45,7 +45,7 @@ class Pages:
         self._fields: Cache[tuple[str, int], Fields] = Cache(64)
 
     def answer(self, path: str, pairs: Pairs) -> Reply:
-        """The page at a path; failures are pages too."""
+        """The page at a path; an error is a page, too."""
         parts = [part for part in path.split("/") if part]
         try:
             return self._answer(parts, [(key, value) for key, value in pairs])
@@ -107,7 +107,7 @@ class Pages:
         return table_page(table.path, "search", view.version, self._newest(number), body)
 
     def hits(self, number: int, view: View, _: Mapping[str, str]) -> dict[str, Html]:
-        """The rows, how many there are, and how to ask for them elsewhere."""
+        """The rows, their number, and the statements that return them."""
         table = self.shelf.open(number, view.version)
         fields = self._looked_at(table)
         search = Search(table, view, fields)
@@ -133,7 +133,7 @@ class Pages:
         }
 
     def words(self, number: int, view: View, given: Mapping[str, str]) -> dict[str, Html]:
-        """Words of the index that complete what is typed, in one column or in all."""
+        """Words of the index that complete the input, in one column or in all."""
         table = self.shelf.open(number, view.version)
         found = complete(table, given.get("text", ""), given.get("column", ""))
         return {"words": show.word_list(found)}
@@ -150,7 +150,7 @@ class Pages:
         return {"chart": draw.over_time(view, found, kind, fields)}
 
     def facets(self, number: int, view: View, _: Mapping[str, str]) -> dict[str, Html]:
-        """The columns to narrow by."""
+        """The filters."""
         table = self.shelf.open(number, view.version)
         fields = self._looked_at(table)
         search = Search(table, view, fields)
@@ -167,7 +167,7 @@ class Pages:
         return {"facets": draw.facets(view, parts, later)}
 
     def facet(self, number: int, view: View, given: Mapping[str, str]) -> dict[str, Html]:
-        """One column to narrow by, when it is opened."""
+        """One filter, when it is opened."""
         table = self.shelf.open(number, view.version)
         search = Search(table, view, self._looked_at(table))
         column = given.get("column", "")
@@ -178,7 +178,7 @@ class Pages:
         return {"body": draw.values(view, search.values(column))}
 
     def table(self, number: int, view: View, _: Mapping[str, str]) -> Html:
-        """What the table is."""
+        """The facts of the table."""
         table = self.shelf.open(number, view.version)
         found = facts.table_facts(table)
         body = show_table.table_view(found)
@@ -209,13 +209,13 @@ class Pages:
         return table_page(table.path, "history", view.version, table.snapshot.version, body)
 
     def health(self, number: int, _: View, __: Mapping[str, str]) -> Html:
-        """Whether the table is in good shape."""
+        """The checks of the table."""
         table = self.shelf.open(number)
         body = show_health.health_view(health.findings(table))
         return table_page(table.path, "health", None, None, body)
 
     def orphans(self, number: int, _: View, __: Mapping[str, str]) -> dict[str, Html]:
-        """Files that nothing refers to."""
+        """Files that no version refers to."""
         found = health.orphans(self.shelf.open(number))
         return {"body": show_health.finding_view(found)}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 TIME_LIMIT = 30.0
-# an abandoned query may still finish, so that the next one finds warm caches
+# an abandoned query may finish within this time, so that the next one finds warm caches
 GRACE = 2.0
 MOST_MEMORY = 4 << 30
 _LINE_LIMIT = 64 << 20
@@ -36,7 +36,7 @@ _TOO_LONG = "The query took longer than {limit:g} seconds and was stopped."
 
 
 class QueryProcess:
-    """One child process; when it has to be ended, the next request starts another."""
+    """One child process; if it has to be killed, the next request starts another."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class QueryProcess:
         self._watching: set[asyncio.Task[None]] = set()
 
     async def ask(self, path: str, pairs: Sequence[tuple[str, str]]) -> Answer:
-        """The answer to a request; cancelling this call gives the query up."""
+        """The answer to a request; canceling this call abandons the query."""
         answer = await self._ask(path, pairs)
-        # ended because of another request: this one deserves its own chance
+        # killed because of another request: try this one again
         return await self._ask(path, pairs) if answer is ENDED else answer
 
     async def start(self) -> None:
@@ -96,7 +96,7 @@ class QueryProcess:
             raise
 
     async def _give_up(self, child: _Child, future: asyncio.Future[Answer]) -> None:
-        """End the process if an abandoned query does not finish."""
+        """Kill the process if an abandoned query does not finish."""
         done, _ = await asyncio.wait({future}, timeout=self._grace)
         if not done:
             child.end()
@@ -144,7 +144,7 @@ class _Child:
 
     async def read(self) -> None:
         assert self.process.stdout is not None
-        with contextlib.suppress(ValueError):  # an answer beyond all limits
+        with contextlib.suppress(ValueError):  # an answer that exceeds every limit
             async for line in self.process.stdout:
                 found = json.loads(line)
                 if "ready" in found:

@@ -1,4 +1,4 @@
-"""Start the page: a socket on loopback, a token, and the line that opens it."""
+"""Start the page: a socket on loopback, a token, and the link that opens it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _START_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Site:
-    """A server that is about to run, and its address with the token."""
+    """A server that is ready to run, and its URL with the token."""
 
     server: uvicorn.Server
     process: QueryProcess
@@ -40,7 +40,7 @@ class Site:
 
 
 def open_site(locations: Sequence[str], options: Mapping[str, str], port: int = 0) -> Site:
-    """Bind the socket and make everything ready; port 0 takes any free one."""
+    """Bind the socket and prepare the server; port 0 takes any free port."""
     missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
     if missing:
         raise error("PAGE_EXTRA_MISSING", libraries=", ".join(missing))
@@ -53,7 +53,7 @@ def open_site(locations: Sequence[str], options: Mapping[str, str], port: int = 
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOSTS[0], port))
-        # from here on a browser waits until the server runs, instead of being turned away
+        # from now on a browser waits until the server runs, instead of being refused
         listener.listen()
     except OSError as cause:
         listener.close()
@@ -73,9 +73,9 @@ def open_site(locations: Sequence[str], options: Mapping[str, str], port: int = 
 def running_site(
     locations: Sequence[str], options: Mapping[str, str], port: int = 0
 ) -> Iterator[Site]:
-    """A site that serves in a thread of its own while the block runs."""
+    """Serve a site in a thread while the block runs."""
     site = open_site(locations, options, port)
-    # signals belong to the main thread, which does something else here
+    # signals belong to the main thread, which runs other code here
     thread = threading.Thread(target=site.run, name="indextables page", daemon=True)
     thread.start()
     deadline = time.monotonic() + _START_SECONDS

@@ -1,4 +1,4 @@
-"""The query of a view, to be copied: its condition, and its SQL and Python."""
+"""The query of a view: its condition, and its SQL and Python code to copy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DAY_MICROS = 86_400_000_000
 
 
 def condition(view: View, schema: Struct) -> str:
-    """The narrowed columns and the time range as a condition of SQL; empty where there is none."""
+    """The filters and the time range as an SQL condition; empty if there are none."""
     parts = [
         part
         for name, narrowing in view.narrowed.items()
@@ -38,7 +38,7 @@ def condition(view: View, schema: Struct) -> str:
 
 
 def time_literal(given: str, kind: str) -> str:
-    """A time of the page as a literal for a column of this kind."""
+    """A timestamp of the page as a literal for a column of this kind."""
     try:
         micros = parse_timestamp(given)
     except ValueError:
@@ -81,7 +81,7 @@ def python(view: View, path: str, schema: Struct, limit: int) -> str:
 
 
 def sort_key(view: View) -> str:
-    """The order of the rows: as chosen, the best first for a search, else unsorted."""
+    """The order of the rows: as chosen, best first for a search, otherwise unsorted."""
     sort = view.sort or (SCORE if view.query else "")
     if not sort or (sort == SCORE and not view.query):
         return ""

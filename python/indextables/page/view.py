@@ -14,7 +14,7 @@ _LONGEST = 4_000
 
 @dataclass(frozen=True)
 class Narrowing:
-    """What a column is narrowed to: any of these values (None is null), and a range [low, high)."""
+    """The filter of a column: any of these values (None is null), and a range [low, high)."""
 
     values: tuple[str | None, ...] = ()
     low: str = ""
@@ -22,7 +22,7 @@ class Narrowing:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it narrows nothing."""
+        """Whether it selects all rows."""
         return not (self.values or self.low or self.high)
 
 
@@ -74,7 +74,7 @@ class View:
         )
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The address of this view, as keys and values."""
+        """The query parameters of this view."""
         found = [
             ("q", self.query),
             ("time", self.time),
@@ -96,15 +96,15 @@ class View:
 
     @property
     def address(self) -> str:
-        """The address of this view, to be put behind a path."""
+        """The query string of this view."""
         return "?" + urlencode(self.pairs())
 
     def first_page(self, **changes: object) -> View:
-        """The same view with changes, from its first page on."""
+        """The view with changes, at its first page."""
         return replace(self, page=1, **changes)  # type: ignore[arg-type]
 
     def toggled(self, column: str, value: str | None) -> View:
-        """The view with a value of a column chosen, or no longer chosen."""
+        """The view with a value of a column selected or deselected."""
         known = self.narrowed.get(column, Narrowing())
         values = tuple(v for v in known.values if v != value)
         if len(values) == len(known.values):
@@ -112,14 +112,14 @@ class View:
         return self.with_narrowing(column, replace(known, values=values))
 
     def with_narrowing(self, column: str, narrowing: Narrowing) -> View:
-        """The view with a column narrowed to something else, or not at all."""
+        """The view with another filter of a column, or none."""
         others = {name: each for name, each in self.narrowed.items() if name != column}
         if not narrowing.is_empty:
             others[column] = narrowing
         return self.first_page(narrowed=others)
 
     def without(self, column: str) -> View:
-        """The view as it is when this column is not narrowed."""
+        """The view without the filter of a column."""
         return self.with_narrowing(column, Narrowing())
 
 

@@ -1,9 +1,9 @@
 """The query process: reads requests from its standard input, answers on its standard output.
 
-It is a process of its own, so that a query that takes too long, too much memory, or that nobody
-waits for any more can be ended, whatever it is doing. One request and one answer is one line of
-JSON. The first line holds the locations and the options, credentials among them: they are in no
-argument and no environment variable, and in no answer.
+It is a separate process, so that a query that takes too long or too much memory, or that nobody
+waits for any more, can be killed, whatever it is doing. Each request and each answer is one line of
+JSON. The first line has the locations and the options, including credentials, which are never in
+arguments, environment variables or answers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ THREADS = 4
 
 
 class Worker:
-    """Answers requests with a few threads; a request that has not begun can be taken back."""
+    """Answers requests with a few threads; a request that has not started can be canceled."""
 
     def __init__(self, out: IO[bytes], setup: dict[str, Any]) -> None:
         from indextables.page.pages import Pages
@@ -33,7 +33,7 @@ class Worker:
         self._begun: dict[int, Future[None]] = {}
 
     def take(self, message: dict[str, Any]) -> None:
-        """Start or take back a request."""
+        """Start or cancel a request."""
         if "cancel" in message:
             future = self._begun.pop(message["cancel"], None)
             if future is not None and future.cancel():
@@ -67,7 +67,7 @@ def limit_memory(most: int) -> None:
 
 def main() -> None:
     """Serve until the input ends."""
-    # the original output is only for answers: prints of libraries go to standard error
+    # standard output is only for answers: prints of libraries go to standard error
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     setup = json.loads(sys.stdin.buffer.readline())

@@ -1,1 +1,1 @@
-"""Values for people: text, HTML and charts. Pure: nothing is read here."""
+"""Values for people: text, HTML and charts. Pure: nothing is read."""

@@ -9,12 +9,12 @@ from indextables.show.markup import Html, el
 
 HEIGHT = 100
 _GAP = 0.15
-_LEAST = 1.5  # of 100: a single row must not look like none
+_LEAST = 1.5  # of 100: a single row must be visible
 
 
 @dataclass(frozen=True)
 class Column:
-    """One bar of a column chart: its amount, its label, and where a click on it leads."""
+    """One bar of a column chart: its value, its label, and its link."""
 
     amount: float
     label: str
@@ -33,7 +33,7 @@ class Box:
 
 
 def column_chart(columns: Sequence[Column], label: str) -> Html:
-    """Bars side by side, as wide as there is room; each says in its title what it stands for."""
+    """Bars side by side that fill the width; each has a title."""
     most = max((column.amount for column in columns), default=0) or 1
     bars = [_bar(column, at, most) for at, column in enumerate(columns)]
     return el(
@@ -51,7 +51,7 @@ def column_chart(columns: Sequence[Column], label: str) -> Html:
 def _bar(column: Column, at: int, most: float) -> Html:
     height = 0.0 if not column.amount else max(column.amount / most * HEIGHT, _LEAST)
     title = el("title", column.label)
-    # the whole height can be pointed at, however low the bar is
+    # the whole height reacts to the pointer, however low the bar is
     area = el("rect", x=at, y=0, width=1, height=HEIGHT, class_="area")
     bar = el(
         "rect",
@@ -106,7 +106,7 @@ def treemap(sizes: Sequence[float], width: float, height: float) -> list[Box]:
 
 
 def _row(areas: Sequence[float], side: float) -> list[float]:
-    """The areas that share a row: as many as make it squarer."""
+    """The areas that share a row: as many as make it more square."""
     row = [areas[0]]
     for area in areas[1:]:
         if _worst([*row, area], side) > _worst(row, side):

@@ -1,4 +1,4 @@
-"""HTML that cannot be broken by data: whatever is not `Html` already is escaped.
+"""HTML that data cannot break: everything that is not `Html` is escaped.
 
 >>> str(el("b", "<i>", title='"'))
 '<b title="&quot;">&lt;i&gt;</b>'
@@ -14,7 +14,7 @@ _VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
 
 
 class Html(str):
-    """Text that is HTML and needs no escaping; made by `el` and `join` only."""
+    """A string of HTML that needs no escaping; created by `el` and `join` only."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ def el(tag: str, /, *children: Child, **attributes: Attribute) -> Html:
 
 
 def join(*children: Child) -> Html:
-    """Children one after another, escaped where they are not HTML."""
+    """The concatenated children, escaped if they are not HTML."""
     return Html("".join(_text(child) for child in children))
 
 

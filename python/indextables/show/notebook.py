@@ -1,4 +1,4 @@
-"""Tables, search results and histories as HTML for notebooks, which bring their own style."""
+"""Tables, search results and histories as HTML for notebooks, which have their own styles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SNIPPET, SCORE = "_snippet", "_score"
 
 
 def grid(head: Sequence[str], lines: Iterable[Sequence[Child]]) -> Html:
-    """A table with its text on the left."""
+    """A table with left-aligned text."""
     titles = [el("th", name, style=_LEFT) for name in head]
     rows = [el("tr", [el("td", cell, style=_LEFT) for cell in line]) for line in lines]
     return el("table", el("thead", el("tr", titles)), el("tbody", rows))
@@ -26,7 +26,7 @@ def grid(head: Sequence[str], lines: Iterable[Sequence[Child]]) -> Html:
 def table_card(
     title: str, facts: Sequence[tuple[str, str]], columns: Sequence[tuple[str, str, str]]
 ) -> Html:
-    """What a table is: facts in a line, then its columns."""
+    """A table: its facts in a line, then its columns."""
     shown = [join(el("b", value), f" {label}") for label, value in facts]
     line = [join(" · " if at else "", each) for at, each in enumerate(shown)]
     named = [(el("code", name), kind, index) for name, kind, index in columns]

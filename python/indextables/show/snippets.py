@@ -1,4 +1,4 @@
-"""Snippets of search results: the marks of the engine become elements, all else is text."""
+"""Snippets of search results: the marks of the engine become elements, everything else is text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MARKED = re.compile(r"<b>(.*?)</b>", re.DOTALL)
 
 def marked(snippet: str) -> Html:
     """A snippet with `<mark>` around the words that matched."""
-    # odd pieces stood between marks; text that happens to look like a mark is marked, not more
+    # odd pieces are between marks; text that looks like a mark is only marked
     pieces = _MARKED.split(snippet)
     return join(el("mark", piece) if at % 2 else piece for at, piece in enumerate(pieces))
 

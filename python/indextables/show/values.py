@@ -1,4 +1,4 @@
-"""Values, sizes, numbers and times as people read them."""
+"""Values, sizes, numbers and timestamps for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN = "–"  # noqa: RUF001
 
 
 def text(value: Any) -> str:
-    """A value as people read it."""
+    """A value for people."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -29,7 +29,7 @@ def text(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON has no word for."""
+    """The string of a value that JSON cannot represent."""
     if isinstance(value, dt.datetime | dt.date):
         return value.isoformat()
     if isinstance(value, bytes):
@@ -40,7 +40,7 @@ def plain(value: Any) -> Any:
 
 
 def cut(shown: str, most: int) -> str:
-    """A text of at most so many characters, with an ellipsis where it was longer."""
+    """The string cut to a maximum number of characters, with an ellipsis if it is longer."""
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
@@ -55,7 +55,7 @@ def size(amount: int) -> str:
 
 
 def number(amount: float | None) -> str:
-    """A number with separators; unknown ones are a dash."""
+    """A number with separators, or a dash if it is unknown."""
     return UNKNOWN if amount is None else f"{amount:,}"
 
 
@@ -65,7 +65,7 @@ def counted(amount: int, noun: str) -> str:
 
 
 def stamp(millis: int | None) -> str:
-    """A time since 1970 as UTC, to the second."""
+    """A timestamp in UTC, to the second."""
     if not millis:
         return UNKNOWN
     try:
@@ -76,7 +76,7 @@ def stamp(millis: int | None) -> str:
 
 
 def ago(millis: int, now: int) -> str:
-    """How long ago a time was, such as `3 hours ago`."""
+    """The time since a timestamp, such as `3 hours ago`."""
     age = max(now - millis, 0)
     for length, unit in _SPANS:
         if age >= length:

@@ -1,1 +1,1 @@
-"""Tables of other formats as companions see them: a version, its files, its deleted rows."""
+"""Tables of other formats that companions index: a version, its files, its deleted rows."""

@@ -1,4 +1,4 @@
-"""The credentials of a source, apart from those of the index."""
+"""The credentials of a source, separate from those of the index."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _HADOOP_PLACES = ("endpoint", "endpoint.region", "path.style.access")
 def source_settings(settings: Settings) -> Settings:
     """The settings for the source's store: its own credentials, else those of the index.
 
-    Credentials are never mixed: where the source has a key of its own for a kind of store, none
-    of the index's for that kind is left.
+    Credentials are never mixed: if the source has any key of its own for a kind of store, none of
+    the index's keys for that kind is used.
     """
     own = {
         **{f"aws.{name}": text for name, text in settings.per_field(keys.SOURCE_AWS).items()},

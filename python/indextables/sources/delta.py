@@ -32,15 +32,15 @@ _COMMIT = re.compile(r"_delta_log/(\d{20})\.json")
 class DeltaSource:
     """The Delta table in a folder; `options` open its object store in the library.
 
-    The number of a version does not name it: a table that is dropped and created again counts from
-    zero. Its commit file tells the versions of two tables apart.
+    A version number does not identify a version, because a table that is dropped and created again
+    starts from zero. The stamp of its commit file does.
     """
 
     store: Store
-    # holds credentials: not to be printed
+    # contains credentials: never print it
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    # the newest version that was seen: it and what comes after it are listed by one request
+    # the newest known version: it and later versions are listed with one request
     _seen: list[int] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -52,7 +52,7 @@ class DeltaSource:
         """The newest version and the stamp of its commit."""
         commits = self._listed(self._seen[0]) if self._seen else {}
         if not commits or self._seen[0] not in commits:
-            # seen for the first time, or another table since
+            # the first check, or the table was recreated
             newest = self._open(None).version()
             commits = self._listed(newest)
             commits.setdefault(newest, "")
@@ -71,7 +71,7 @@ class DeltaSource:
     def _listed(self, first: int) -> dict[int, str]:
         """The stamps of the commits from a version on: one request of an object store."""
         if self.store.has_folders:
-            # a folder is listed as a whole, and a log may have many thousand commits
+            # a local folder is listed as a whole, and a log may have many thousand commits
             stamps: dict[int, str] = {}
             while (meta := self.store.head(_commit_path(first + len(stamps)))) is not None:
                 stamps[first + len(stamps)] = stamp_of(meta)
@@ -126,7 +126,7 @@ class DeltaSource:
         found = {}
         base = table.table_uri
         for path, mask in zip(masks["filepath"], masks["selection_vector"], strict=True):
-            # the library spells the whole address, with its encoding of the relative part
+            # the library returns the whole URL, with its own encoding of the relative part
             inside = path.as_py().removeprefix(base)
             gone = pc.indices_nonzero(pc.invert(mask.values))
             found[decode_path(inside, self.location)] = BitMap(gone.to_numpy())
@@ -166,7 +166,7 @@ def _address(given: Field) -> Address:
 
 
 def _shown(schema: Struct) -> Struct:
-    """The schema without what is Delta's own in it, as Spark shows it."""
+    """The schema without Delta's own metadata, as Spark shows it."""
 
     def plain(kind: DataType) -> DataType:
         if isinstance(kind, Struct):

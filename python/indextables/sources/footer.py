@@ -22,7 +22,7 @@ _UNSIGNED = {
 
 
 def read_footer_schema(store: Store, path: str) -> Struct:
-    """The columns of a file: what Spark wrote into it, or what its types mean to Spark."""
+    """The columns of a file: the schema that Spark stored in it, or its types as in Spark."""
     metadata = _metadata(store, path)
     written = (metadata.metadata or {}).get(_SPARK_SCHEMA)
     if written is not None:
@@ -43,7 +43,7 @@ def _metadata(store: Store, path: str) -> pq.FileMetaData:
         raise error("FILE_CORRUPT", path=f"{store.url}/{path}", detail="it is not a Parquet file")
     footer = store.get_range(path, meta.size - _TAIL - length, meta.size)
     try:
-        # a footer is read from its end: the rest of the file is not needed
+        # the footer is at the end: the rest of the file is not needed
         return pq.read_metadata(pa.BufferReader(footer))
     except (pa.ArrowInvalid, OSError) as problem:
         raise error("FILE_CORRUPT", path=f"{store.url}/{path}", detail=str(problem)) from None
@@ -72,7 +72,7 @@ def _spark_type(kind: pa.DataType) -> pa.DataType:  # noqa: PLR0911 (one per kin
 
 
 def _nullable(given: Field) -> Field:
-    """Spark takes everything in a file for nullable."""
+    """The type with everything nullable, as Spark reads files."""
     return Field(given.name, _nullable_type(given.type), metadata=given.metadata)
 
 

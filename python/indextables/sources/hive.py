@@ -41,7 +41,7 @@ class HivePartitions:
 
 
 def infer_partitions(paths: Sequence[str]) -> HivePartitions:
-    """The partition columns that the folders of files spell."""
+    """The partition columns in the folder names of files."""
     folders = [_pairs(path) for path in paths]
     names = [name for name, _ in folders[0]] if folders else []
     for path, pairs in zip(paths, folders, strict=True):
@@ -112,7 +112,7 @@ def _common(kinds: Sequence[DataType]) -> DataType:
     precisions = [kind.precision for kind in found if isinstance(kind, Decimal)]
     if "double" in names or not precisions:
         return Atomic(max(names, key=_WIDTH.index))
-    # whole numbers of any width; a long has up to 20 digits in Spark's eyes
+    # integers of any width; Spark gives a long up to 20 digits
     return Decimal(max([*precisions, 20 if "long" in names else 10]), 0)
 
 

@@ -39,7 +39,7 @@ class IcebergSource:
     name: str
     catalog: str | None = None
     store: Store | None = None
-    # holds credentials: not to be printed
+    # contains credentials: never print it
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -48,10 +48,10 @@ class IcebergSource:
         return self._open().location() if self.store is None else self.store.url
 
     def look(self) -> str:
-        """Which table it is, and where its newest metadata is: every change writes another file.
+        """The id of the table and the location of its newest metadata; every change writes a file.
 
-        Without a catalog, the files of a table that was dropped and created again have the names of
-        those before.
+        Without a catalog, the files of a table that was dropped and created again have the same
+        names as before.
         """
         table = self._open()
         facts = table.metadata
@@ -66,7 +66,7 @@ class IcebergSource:
             return _describe(table, None)
 
     def stamp(self, version: str) -> str:
-        """Nothing, for ids of snapshots are drawn at random; a table without any has no id yet."""
+        """Nothing: snapshot ids are random; a table without a snapshot has no id yet."""
         return self.look() if version == EMPTY else ""
 
     def snapshot(self, version: str | None = None) -> SourceSnapshot:
@@ -88,9 +88,9 @@ class IcebergSource:
             return table
 
     def _newest_metadata(self) -> str:
-        """The metadata file of a table that no catalog knows: Hadoop's hint, or the newest one.
+        """The metadata file of a table without a catalog: by Hadoop's hint, or the newest one.
 
-        The hint is written after the file it names, and may be late: files that follow count.
+        The hint is written after the file it names and may be stale, so later files are checked.
         """
         assert self.store is not None
         found: dict[int, list[str]] = {}
@@ -179,9 +179,9 @@ def _check_parquet(tasks: Iterable[FileScanTask], location: str) -> None:
 def _partitions(
     table: Table, schema: Any, columns: Struct, tasks: Iterable[FileScanTask]
 ) -> dict[str, pa.Array]:
-    """The columns that every file is partitioned by as they are; other transforms are no columns.
+    """The identity partition columns of every file; other transforms are not columns.
 
-    A column that only some partition specs name is read from the files, where it is, too.
+    A column that only some partition specs contain is read from the files, which have it, too.
     """
     specs = table.specs()
     identity = [

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedFiles:
-    """The data files of a snapshot, with what hides their rows.
+    """The data files of a snapshot, with the deletes that hide their rows.
 
-    `sequences` are the data sequence numbers by path: an equality delete is for older files only.
+    `sequences` are the data sequence numbers by path: equality deletes apply to older files.
     """
 
     tasks: tuple[FileScanTask, ...] = ()
@@ -79,7 +79,7 @@ def position_deletes(io: FileIO, tasks: Iterable[FileScanTask], location: str) -
     found: dict[str, BitMap] = {}
     for task in tasks:
         for deletes in task.delete_files:
-            # a vector is one blob of a file that has many
+            # a deletion vector is one of many blobs in a file
             key = f"{deletes.file_path} {getattr(deletes, 'content_offset', None)}"
             if key not in read:
                 read[key] = reading._read_deletes(io, deletes)  # noqa: SLF001 (no public reader)
@@ -91,12 +91,12 @@ def position_deletes(io: FileIO, tasks: Iterable[FileScanTask], location: str) -
 
 
 def _applies(table: Table, planned: PlannedFiles, entry: ManifestEntry, task: FileScanTask) -> bool:
-    """Whether an equality delete is for a file: an older one of its partition."""
+    """Whether an equality delete applies to a file: an older one of its partition."""
     deletes, file = entry.data_file, task.file
     if (entry.sequence_number or 0) <= planned.sequences[file.file_path]:
         return False
     if not table.specs()[deletes.spec_id].fields:
-        # without partitions it is for all of them
+        # without partitions it applies to all files
         return True
     return deletes.spec_id == file.spec_id and deletes.partition == file.partition
 
@@ -126,7 +126,7 @@ class _Values:
         return self._read[file.file_path]
 
     def _load(self, file: DataFile, columns: tuple[int, ...]) -> pa.Table:
-        """All rows of a file in their order, with columns by their ids."""
+        """All rows of a file in order, with columns by field id."""
         library = load_library("pyiceberg.table", "iceberg")
         reading = load_library("pyiceberg.io.pyarrow", "iceberg")
         everything = load_library("pyiceberg.expressions", "iceberg").AlwaysTrue()
@@ -138,13 +138,13 @@ class _Values:
         return found
 
     def _column(self, number: int) -> Any:
-        """A column of any schema of the table: deletes outlive the columns they compare."""
+        """A column of any schema of the table, because deletes outlive the columns they compare."""
         current = self._table.schema()
         others = sorted(self._table.schemas().items(), reverse=True)
         for schema in (current, *(schema for _, schema in others)):
             for column in schema.fields:
                 if column.field_id == number:
-                    # a file may lack it, whatever the table says today
+                    # a file may lack the column, whatever the current schema says
                     return column.model_copy(update={"required": False})
         raise error("COMPANION_EQUALITY_DELETES", path=self._table.location())
 
@@ -162,7 +162,7 @@ def matching_rows(rows: pa.Table, deleted: pa.Table) -> BitMap:
         )
         codes = _codes(both)
         count = (pc.max(codes).as_py() or 0) + 1
-        # the keys so far are small numbers, too, so that products stay so
+        # the keys so far are small numbers, so that their products are small, too
         keys = _codes(pc.add(pc.multiply(keys, count), codes))
     mine, theirs = keys.slice(0, rows.num_rows), keys.slice(rows.num_rows)
     found = pc.indices_nonzero(pc.is_in(mine, value_set=theirs))
@@ -170,7 +170,7 @@ def matching_rows(rows: pa.Table, deleted: pa.Table) -> BitMap:
 
 
 def _codes(values: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """A number for each value, the same for the same; null is a value."""
+    """A number for each distinct value; null is a value."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     encoded = values.dictionary_encode(null_encoding="encode")

@@ -1,4 +1,4 @@
-"""Iceberg schemas as Spark shows them, and where their columns are in files: by field id."""
+"""Iceberg schemas as Spark shows them, and the addresses of columns in files, by field id."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _type(kind: Any, column: str) -> DataType:
 
 
 def iceberg_addresses(schema: Any, mapping: Any) -> tuple[Address, ...]:
-    """Where the columns are: by field id, or by the names that the table gives files without."""
+    """The addresses of columns: field ids, or names from a name mapping for files without ids."""
     return _addresses(schema.fields, _names(mapping))
 
 
@@ -73,7 +73,7 @@ def _names(mapping: Any) -> dict[int, tuple[str, ...]]:
 def _addresses(fields: Any, names: dict[int, tuple[str, ...]]) -> tuple[Address, ...]:
     for each in fields:
         if getattr(each, "initial_default", None) is not None:
-            # what is not in a file would be this value, not null
+            # a column that is missing from a file has this value, not null
             raise error("SCHEMA_UNSUPPORTED_TYPE", column=each.name, type="initial default")
     return tuple(_address(f.name, f.field_id, f.field_type, names) for f in fields)
 

@@ -23,7 +23,7 @@ def load_library(name: str, extra: str) -> Any:
 
 @contextmanager
 def reading(table_format: str, path: str) -> Iterator[None]:
-    """Give what a library raises the code and the table it is about."""
+    """Convert the exceptions of a library to an error with a code and the table."""
     try:
         yield
     except IndexTablesError:
@@ -34,5 +34,5 @@ def reading(table_format: str, path: str) -> Iterator[None]:
 
 
 def first_line(failure: Exception) -> str:
-    """What a failure says, without what the library adds for its own developers."""
+    """The first line of an exception's message."""
     return str(failure).split("\n", 1)[0] or type(failure).__name__

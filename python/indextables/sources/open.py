@@ -1,4 +1,4 @@
-"""From what a companion remembers of its source to the table itself.
+"""Open the source table that a companion's configuration names.
 
 The module of a format is imported when a table of that format is opened: most tables read are not
 companions.
@@ -32,7 +32,7 @@ _ICEBERG_FILES = {
 
 @dataclass(frozen=True)
 class SourceName:
-    """Which table a companion follows: a format, a location or name, and a catalog."""
+    """The identity of a source table: a format, a location or name, and a catalog."""
 
     format: str
     source: str
@@ -89,7 +89,7 @@ def _iceberg(name: SourceName, settings: Settings) -> SourceTable:
 
 
 def _files(url: str, settings: Settings) -> dict[str, str]:
-    """How pyiceberg reaches the files of a table."""
+    """The properties with which pyiceberg reads the files of a table."""
     if not names_store(url):
         return {}
     options = reveal(plan_connection(url, settings, os.environ).config)

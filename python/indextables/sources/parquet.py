@@ -1,7 +1,7 @@
 """Folders of Parquet files: what Spark's file listing sees, Hive partitions included.
 
-There is no log: a version is the listing itself, named by a digest of it. Files may be replaced
-under their name, so each carries a stamp, its age and e-tag.
+There is no log: a version is the listing itself, identified by its digest. Files may be replaced
+under the same name, so each has a stamp: its modification time and e-tag.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from indextables.storage import ObjectMeta, Store
 
 # the deletion vectors of an index
 _VECTORS = re.compile(r"index/index-[0-9a-f-]{36}-\d+$")
-# files without rows that some writers leave: Spark takes the schema from the first of these
+# files without rows that some writers create: Spark takes the schema from the first of these
 _SUMMARIES = ("_common_metadata", "_metadata")
 
 
 @dataclass(frozen=True)
 class ParquetSource:
-    """A folder of Parquet files. `schema_source` is a file of it that gives the schema."""
+    """A folder of Parquet files. `schema_source` is the file that has the schema."""
 
     store: Store
     schema_source: str | None = None
-    # what the columns are called and which types the partitions have, once a companion knows it
+    # the names of columns and types of partition columns, once a companion knows them
     known: Struct | None = field(default=None, repr=False)
 
     @property
@@ -42,19 +42,19 @@ class ParquetSource:
         return self.store.url
 
     def look(self) -> str:
-        """A name of what the folder holds now: one listing."""
+        """The digest of the current listing."""
         return _digest(self._listed())
 
     def at(self, mark: str) -> SourceSnapshot:
-        """The folder, if it still holds what it held."""
+        """The folder, if its listing has not changed."""
         return self.snapshot(mark)
 
     def stamp(self, version: str) -> str:  # noqa: ARG002 (a digest tells versions apart)
-        """Nothing: no other folder has a version of this name."""
+        """Nothing: a digest identifies a version."""
         return ""
 
     def snapshot(self, version: str | None = None) -> SourceSnapshot:
-        """The folder as it is; it has no other versions."""
+        """The current folder; it has no other versions."""
         listed = self._listed()
         now = _digest(listed)
         if version is not None and version != now:
@@ -109,7 +109,7 @@ class ParquetSource:
 def _is_listed(path: str) -> bool:
     """Whether Spark lists a file; hidden files and folders are not listed.
 
-    Nor are the files of an index that lies in the folder of its source.
+    Nor are the files of an index that is inside the folder of its source.
     """
     *folders, name = path.split("/")
     if any(map(_is_hidden, folders)) or (_is_hidden(name) and name not in _SUMMARIES):

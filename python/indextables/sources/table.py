@@ -1,4 +1,4 @@
-"""What a companion needs to know of the table it indexes, whatever the format.
+"""What a companion needs to know about the table it indexes, whatever the format.
 
 A `SourceTable` is where the table is; a `SourceSnapshot` is one version of it. The snapshot decides
 what a companion answers: which files are live, and which of their rows are deleted.
@@ -26,9 +26,9 @@ FILES = pa.schema(
         # relative to the location, or a URL
         pa.field("path", pa.string(), nullable=False),
         pa.field("size", pa.int64(), nullable=False),
-        # tells a file from an older one of its path and size; null where paths are never reused
+        # distinguishes files with the same path and size; null if paths are never reused
         pa.field("stamp", pa.string()),
-        # physical rows, deleted ones included; null where only the file knows
+        # physical rows, including deleted ones; null if only the file has the number
         pa.field("rows", pa.int64()),
     ]
 )
@@ -42,7 +42,7 @@ def _no_deletions() -> Mapping[str, BitMap]:
 class SourceSnapshot:
     """One version of a source table.
 
-    `schema` is what Spark shows, `columns` says where the values of its columns are in a file.
+    `schema` is what Spark shows, `columns` has the addresses of its columns in files.
     `partitions` holds the typed values of the partition columns, one per row of `files`.
     `load_deleted` finds the deleted rows of the files that have any.
     """
@@ -54,7 +54,7 @@ class SourceSnapshot:
     files: pa.Table = field(repr=False)
     columns: tuple[Address, ...] = ()
     partitions: Mapping[str, pa.Array] = field(default_factory=dict, repr=False)
-    # tells the table from another one at the same location; None where the format has no ids
+    # distinguishes the table from another one at the same location; None if the format has no ids
     id: str | None = None
     load_deleted: Callable[[], Mapping[str, BitMap]] = field(
         default=_no_deletions, repr=False, compare=False
@@ -71,7 +71,7 @@ class SourceSnapshot:
         return self.load_deleted()
 
     def taking(self, rows: pa.Array) -> SourceSnapshot:
-        """The same version with some of its files, by their row in `files`."""
+        """The same version with only some of its files, by their row in `files`."""
         values = {name: array.take(rows) for name, array in self.partitions.items()}
         return replace(self, files=self.files.take(rows), partitions=values)
 
@@ -84,28 +84,28 @@ class SourceTable(Protocol):
         """The folder its relative paths start from."""
 
     def look(self) -> str:
-        """A mark of the newest state, found as cheaply as the format allows."""
+        """A mark of the newest version, found as cheaply as the format allows."""
 
     def at(self, mark: str) -> SourceSnapshot:
-        """The state that a mark was given for."""
+        """The version of a mark."""
 
     def stamp(self, version: str) -> str:
-        """What tells a version from one that another table in its place gives the same name."""
+        """Distinguishes a version from one with the same number of a recreated table."""
 
     def snapshot(self, version: str | None = None) -> SourceSnapshot:
         """A version of the table, by default the newest."""
 
 
 def stamp_of(meta: ObjectMeta) -> str:
-    """What tells a file from another one that had its path and its size.
+    """Distinguishes a file from another one with the same path and size.
 
-    A local file has no e-tag. Its age alone does not tell: programs set it.
+    A local file has no e-tag, and programs can set its modification time, so its ctime is used.
     """
     return f"{meta.modified_ms}:{meta.e_tag or meta.changed_ns or ''}"
 
 
 def decode_path(path: str, location: str) -> str:
-    """A path as a log spells it (URL-encoded), relative to the location where it is below it."""
+    """Decode a path of a log (URL-encoded); relative to the location if it is below it."""
     return relative_path(unquote(path), location)
 
 
@@ -122,14 +122,14 @@ def relative_path(path: str, location: str) -> str:
 
 
 def _without_scheme(url: str) -> str:
-    """A URL in the spelling that is compared: `file:/a`, `file:///a` and `/a` are the same."""
+    """A URL normalized for comparison: `file:/a`, `file:///a` and `/a` are the same."""
     if not url.startswith("file:"):
         return url.replace("s3a://", "s3://", 1).replace("s3n://", "s3://", 1)
     return "/" + url.removeprefix("file:").lstrip("/")
 
 
 def addresses(schema: Struct, names: Callable[[Field], Address]) -> tuple[Address, ...]:
-    """Where the columns of a schema are; `names` says so of one field, nested ones too."""
+    """The addresses of the columns of a schema; `names` returns those of one field, also nested."""
 
     def of_field(given: Field) -> Address:
         return replace(names(given), children=inside(given.type))
@@ -150,5 +150,5 @@ def addresses(schema: Struct, names: Callable[[Field], Address]) -> tuple[Addres
 
 
 def _unless_plain(*found: Address) -> tuple[Address, ...]:
-    """Addresses, or nothing where they would only repeat the names there are."""
+    """The addresses, or nothing if they only repeat the names."""
     return found if any(each.children for each in found) else ()

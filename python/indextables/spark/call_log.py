@@ -1,4 +1,4 @@
-"""Calls of the planner as lines of JSON, for programs that read logs."""
+"""Log calls of the planner process as lines of JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1)
 def _logger() -> logging.Logger:
-    """Writes lines as they are to standard error, which Spark collects."""
+    """Write plain lines to standard error, which Spark collects."""
     logger = logging.getLogger("indextables.calls")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
@@ -31,7 +31,7 @@ def _logger() -> logging.Logger:
 def log_call(
     operation: str, request: Request, answer: Mapping[str, Any], started_ns: int, ended_ns: int
 ) -> None:
-    """Log a call, if the session asks for it."""
+    """Log a call, if the session enables it."""
     if LOG_CALLS.full_key not in request.session or not request.settings.get(LOG_CALLS):
         return
     failure = answer.get("error") or {}

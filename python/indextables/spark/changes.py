@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _TYPES = {"_change_type": "string", "_commit_version": "long", "_commit_timestamp": "timestamp"}
 
 
-def is_asked(request: Request) -> bool:
+def is_change_feed(request: Request) -> bool:
     """Whether a call reads changes, not rows."""
     return request.settings.get(keys.READ_CHANGE_FEED)
 

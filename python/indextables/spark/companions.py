@@ -1,4 +1,4 @@
-"""Companions of source tables, as the hooks ask for them."""
+"""Find companions of source tables for the hooks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _relation(request: Request) -> SourceRelation:
 
 
 def companion_path(request: Request) -> dict[str, Any]:
-    """Where the companion of a source table is, and how long a catalog may remember it."""
+    """The location of a source table's companion, and how long a catalog may cache it."""
     settings = request.settings
     found = index_location(request.body["source"]["properties"], settings)
     if found is None:

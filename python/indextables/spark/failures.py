@@ -1,4 +1,4 @@
-"""From Spark's exceptions back to ours: Spark carries them as text, with the code in it."""
+"""Convert Spark's exceptions back to IndexTables errors, by the code in their text."""
 
 from __future__ import annotations
 

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 # the operating system's limit for the path of a socket
 _LONGEST_NAME = 100
-# seconds between two looks at the callers of calls that are under way
+# seconds between two checks whether callers have hung up
 _LOOK_EVERY = 0.2
 _calls: dict[socket.socket, Cancel] = {}
 _busy = threading.Event()
 
 
 def listen(request: Request) -> dict[str, Any]:
-    """The socket of this process; empty if there is none, so that Spark's own way is used."""
+    """The socket of this process; empty if there is none: then calls go through Spark's runner."""
     # only this user may enter the folder
     file = host_folder(request.app, "planner") / f"{os.getpid()}.sock"
     if not hasattr(socket, "AF_UNIX") or len(os.fsencode(file)) > _LONGEST_NAME:
@@ -60,7 +60,7 @@ def _accept(server: socket.socket) -> None:
 
 
 def answer(line: socket.socket) -> None:
-    """Take the calls of a line until its caller hangs up."""
+    """Answer the calls of a line until its caller hangs up."""
     _watch()
     # closing flushes the answer to a caller that has hung up, which fails
     with (

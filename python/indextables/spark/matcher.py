@@ -53,7 +53,7 @@ class RowMatcher:
 
 
 def _settle(text: str, described: Sequence[Described], field: str | None, mode: str) -> str:
-    """The query of a search text, as `plan.search.settle_search` has it."""
+    """The query of a search text, as in `plan.search.settle_search`."""
     fields = [] if field is None else [field]
     try:
         parse_query(text, described, fields, mode)

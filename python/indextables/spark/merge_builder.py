@@ -36,7 +36,7 @@ class Target:
     alias: str | None = None
 
     def named(self, verb: str) -> str:
-        """The target of Spark's MERGE that the hooks take for this verb on this table."""
+        """The target of a MERGE that the hooks turn into this verb on this table."""
         alias = {} if self.alias is None else {"alias": self.alias}
         named = json.dumps({"verb": verb, "table": self.table} | alias)
         return f"indextables_change.{quote_name(named)}"
@@ -82,7 +82,7 @@ class _Clause:
 
 @dataclass(frozen=True)
 class MergeBuilder:
-    """A MERGE INTO on its way; every clause gives a new builder, `execute` runs it."""
+    """A MERGE INTO under construction; every clause returns a new builder, `execute` runs it."""
 
     target: Target
     source: DataFrame = field(repr=False)
@@ -91,7 +91,7 @@ class MergeBuilder:
     evolving: bool = False
 
     def withSchemaEvolution(self) -> MergeBuilder:  # noqa: N802
-        """Let the table take on columns and wider types of the source."""
+        """Add the new columns and wider types of the source to the table."""
         return replace(self, evolving=True)
 
     def whenMatchedUpdate(  # noqa: N802

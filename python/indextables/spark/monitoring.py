@@ -1,4 +1,4 @@
-"""What the planner did since its last answer: goes along with every answer, for Spark's sinks."""
+"""Counters since the planner's last answer, sent with every answer for Spark's metrics system."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def new_counts() -> dict[str, int]:
         now = fetched()
         new, _told = (now - _told).metrics(), now
     for name, number in new.items():
-        # counts of caches start again when they are flushed
+        # counters of caches restart when they are flushed
         if number > 0:
             count(name, number)
     return take_counts()

@@ -157,7 +157,7 @@ def _find(operation: str) -> Operation:
 
 
 def ping(_: Request) -> dict[str, Any]:
-    """Who answers; also keeps the process alive."""
+    """Identify this process; also keeps it alive."""
     return {"pid": os.getpid(), "version": __version__}
 
 

@@ -21,7 +21,7 @@ _SECONDS = 0.5
 
 @contextmanager
 def progress(spark: SparkSession, title: str = "running") -> Iterator[None]:
-    """Show in a notebook how many tasks of the session's jobs are done, while the block runs.
+    """Show in a notebook how many tasks of the session's jobs are finished while the block runs.
 
     >>> with indextables.progress(spark, "indexing"):  # doctest: +SKIP
     ...     frame.write.format("indextables").save("/tmp/events")
@@ -43,14 +43,14 @@ def progress(spark: SparkSession, title: str = "running") -> Iterator[None]:
 
 
 def _notebook() -> Any:
-    """IPython's shell where it has a kernel: there HTML is shown."""
+    """IPython's shell if it has a kernel, which can show HTML."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell if hasattr(shell, "kernel") else None
 
 
 class _Bar:
-    """What is on screen of the stages seen so far."""
+    """The bar on screen and the stages seen so far."""
 
     def __init__(self, title: str, tracker: Any) -> None:
         self._title, self._tracker = title, tracker
@@ -58,7 +58,7 @@ class _Bar:
         self._shown: Any = None
 
     def watch(self, ended: Event) -> None:
-        """Look twice a second; nothing is shown of what is over sooner."""
+        """Poll twice a second; operations that end sooner show nothing."""
         while not ended.wait(_SECONDS):
             self._look()
             self._show()

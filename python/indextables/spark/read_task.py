@@ -52,7 +52,7 @@ class ReadTask:
 
 
 def named(batch: pa.RecordBatch) -> tuple[bytes, Path]:
-    """The input of a task from the hooks (jvm/src/Readers.scala): its splits, and its own file."""
+    """The input of a task from the hooks (jvm/src/Readers.scala): its splits, and its task file."""
     work, file = (column[0].as_py() for column in batch.columns)
     return work, Path(file)
 
@@ -73,7 +73,7 @@ def _has_word(file: Path) -> bool:
 
 
 def _tell_spark(file: Path, found: Fetched) -> None:
-    """Write the metrics of a task where the hooks read them, if they still do."""
+    """Write the metrics of a task to its file, unless the hooks have removed it."""
     with contextlib.suppress(FileNotFoundError), file.open("r+", encoding="utf-8") as sink:
         json.dump(found.metrics(), sink)
 

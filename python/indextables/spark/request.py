@@ -83,7 +83,7 @@ class Request:
 
     @property
     def now(self) -> int:
-        """What `now` is in searches of this statement, in microseconds since 1970."""
+        """The value of `now` in searches of this statement, in microseconds since 1970."""
         given = self.body.get("now")
         return time.time_ns() // 1000 if given is None else int(given)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def can_delete(request: Request) -> dict[str, Any]:
-    """Whether the index alone finds the rows with so little reading that no job is needed."""
+    """Whether the index finds the rows alone and reads so little that no job is needed."""
     found = _scan(request, open_table(request))
     return {"ok": found.plan.filters.exact and found.is_light}
 
@@ -58,7 +58,7 @@ def commit(
         return {"version": table.snapshot.version}
     updated |= {s.path: _bitmap(s.updated) for s in splits if s.updated is not None}
     command = request.body["command"]
-    # in an update every row is a changed one: nothing to distinguish
+    # an update changes every row, so none has to be marked
     apart = updated if command == "MERGE" else {}
     change = RowChange(OPERATIONS[command], deleted, splits, write, apart, attempt)
     done = commit_rows(table.log, change, table.snapshot, table.settings)

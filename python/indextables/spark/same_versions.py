@@ -53,7 +53,7 @@ def guarded(
 
 @contextlib.contextmanager
 def _watched() -> Iterator[None]:
-    """Leave the id of this process where the hooks find it when the task is canceled."""
+    """Record the id of this process, so that the hooks can end it when the task is canceled."""
     import os
 
     from pyspark import TaskContext
@@ -64,7 +64,7 @@ def _watched() -> Iterator[None]:
         yield
         return
     file = pathlib.Path(folder, f"{context.taskAttemptId()}-{os.getpid()}")
-    # without the file, Spark ends the worker, a few seconds later
+    # without the file, Spark itself ends the worker, a few seconds later
     with contextlib.suppress(OSError):
         file.touch()
     try:

@@ -35,8 +35,8 @@ _CARRIED_BYTES = 8 << 20
 
 
 def push(request: Request) -> dict[str, Any]:
-    """Which predicates the index answers exactly, which it only narrows."""
-    if changes.is_asked(request):
+    """The grade of each predicate: exact, superset or none."""
+    if changes.is_change_feed(request):
         return changes.push(request)
     table = open_table(request)
     pushed = filters_of(request, table).pushed
@@ -45,7 +45,7 @@ def push(request: Request) -> dict[str, Any]:
 
 def offer(request: Request) -> dict[str, Any]:
     """Whether a limit, an order or an aggregation can be pushed down; `complete` if wholly."""
-    if changes.is_asked(request):
+    if changes.is_change_feed(request):
         return {"ok": False}
     body, scan = request.body, scan_of(request)
     state = state_of(scan.table)
@@ -74,7 +74,7 @@ def _refuses(body: Mapping[str, Any], scan: Scan) -> bool:
 
 def plan(request: Request) -> Answer:
     """The scan as Spark needs it: statistics, what EXPLAIN shows, and tasks unless it is local."""
-    if changes.is_asked(request):
+    if changes.is_change_feed(request):
         return changes.plan(request)
     scan = scan_of(request)
     local = scan.local and not request.body.get("distributed")
@@ -144,7 +144,7 @@ def _described(body: Mapping[str, Any], scan: Scan, *, local: bool) -> dict[str,
 
 
 def join(request: Request) -> dict[str, Any]:
-    """Whether the keys of a join narrow this scan, and what EXPLAIN says of it."""
+    """Whether the keys of a join narrow this scan, and its text for EXPLAIN."""
     scan, body = scan_of(request), request.body
     use, explain = judge_join(
         scan.plan,

@@ -55,7 +55,7 @@ def plan(request: Request) -> Answer:
     """The tasks of one micro-batch."""
     table = open_table(request)
     begin, end = request.body["start"], request.body["end"]
-    if changes.is_asked(request):
+    if changes.is_change_feed(request):
         rows = (
             whole_table(table.log.snapshot(end["version"]), table.log)
             if begin["whole"]

@@ -38,7 +38,7 @@ def load(request: Request) -> dict[str, Any]:
     return {
         "exists": True,
         "schema": changes.schema_json(snapshot.schema)
-        if changes.is_asked(request)
+        if changes.is_change_feed(request)
         else snapshot.schema.to_json(),
         "partition_by": list(snapshot.partition_columns),
         **state_of(table),

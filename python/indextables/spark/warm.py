@@ -32,7 +32,7 @@ def open_table(request: Request) -> OpenTable:
 
 
 def state_of(table: OpenTable) -> dict[str, Any]:
-    """What the other calls of a query need to read the same state."""
+    """What the other calls of a query need to read the same version."""
     mark = {} if table.companion is None else {"source_mark": table.companion.mark}
     return {"version": table.snapshot.version, **mark}
 

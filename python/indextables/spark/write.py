@@ -1,4 +1,4 @@
-"""The driver's side of a write: plan, hand out the tasks, commit or clean up."""
+"""The driver's side of a write: plan, create the tasks, commit or clean up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 def prepare(request: Request) -> dict[str, Any]:
-    """What `df.write...save()` does, before Spark plans it."""
+    """Decide what `df.write...save()` does, before Spark plans it."""
     table = find_table(request)
     if table is not None and _is_replayed(request, table):
         return {"action": "none", "schema": table.snapshot.schema.to_json(), "partition_by": []}
@@ -182,7 +182,7 @@ def _spec(request: Request, table: OpenTable | None) -> WriteSpec:
     schema, partitions = _shape(request, table)
     snapshot = None if table is None else table.snapshot
     overwrite = request.body.get("overwrite", "none")
-    # the properties of a table that is replaced go with it
+    # a table that is replaced loses its properties
     known = {} if snapshot is None or overwrite == "table" else snapshot.metadata.configuration
     settings = request.settings_for(known)
     log = log_of(request)

@@ -1,1 +1,1 @@
-"""What the page asks of tables: each answer is a value, made in the query process."""
+"""Answers about tables for the page; each is a value, computed in the query process."""

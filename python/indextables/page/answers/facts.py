@@ -1,4 +1,4 @@
-"""What a table is: columns and how they are indexed, splits, partitions, properties, protocol."""
+"""Facts about a table: columns and their indexing, splits, partitions, properties, protocol."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from indextables.read.table import OpenTable
 
 MOST_SPLITS = 300
-# footers are read one by one; the largest splits tell enough
+# footers are read one by one; the largest splits are representative
 MOST_FOOTERS = 40
 MOST_PARTITIONS = 200
 _NESTED = ("struct", "array", "map")
@@ -49,7 +49,7 @@ class SplitFacts:
 
     @property
     def deleted_share(self) -> float:
-        """How much of its rows are deleted."""
+        """The share of its rows that are deleted."""
         return self.deleted / self.rows if self.rows else 0.0
 
 
@@ -127,7 +127,7 @@ def table_facts(table: OpenTable) -> TableFacts:
 
 
 def components(table: OpenTable) -> Components:
-    """What takes the room within splits, of the largest ones."""
+    """The bytes of index components in the largest splits."""
     adds = sorted(entries.to_adds(table.snapshot.files()), key=lambda add: -add.size)
     parts: Counter[str] = Counter()
     columns: dict[str, Counter[str]] = {}

@@ -1,4 +1,4 @@
-"""Which columns a search page offers for what: pure, from columns and a few rows."""
+"""Choose the columns that a search page offers as filters: pure, from columns and a few rows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from indextables.plan.columns import ColumnInfo, Columns
 
 _TIME_NAMES = ("ts", "timestamp", "time", "@timestamp", "event_time", "created_at", "date")
-# of a sample: columns with more distinct values than this share are names, not kinds
+# columns with a larger share of distinct values in a sample are names, not categories
 _DISTINCT_SHARE = 0.6
 _FEW = 12
 
 
 @dataclass(frozen=True)
 class Fields:
-    """What a search page offers: columns with values to choose, with a distribution, with time."""
+    """The filters of a search page: columns with values, with a distribution, with timestamps."""
 
     values: tuple[str, ...]
     numbers: tuple[str, ...]

@@ -52,7 +52,7 @@ class Finding:
 
 
 def findings(table: OpenTable) -> list[Finding]:
-    """What the log and this process know; orphans are looked for apart, they take a listing."""
+    """Checks of the log and of this process; orphans need a listing, see `orphans`."""
     facts, target = table_facts(table), Target(table.path)
     return [
         _small_splits(table, target),
@@ -65,7 +65,7 @@ def findings(table: OpenTable) -> list[Finding]:
 
 
 def orphans(table: OpenTable) -> Finding:
-    """Files that nothing refers to."""
+    """Files that no version refers to."""
     hours = table.settings.get(keys.PURGE_RETENTION_HOURS)
     too_old_ms = table.now_ms() - hours * HOUR_MS
     plan = plan_purge(table, Policy.of(table.settings), too_old_ms)

@@ -42,7 +42,7 @@ _DAY_MICROS = 86_400_000_000
 
 @dataclass(frozen=True)
 class Hits:
-    """One page of rows as text, by column."""
+    """One page of rows as strings, by column."""
 
     total: int
     columns: tuple[str, ...]
@@ -67,7 +67,7 @@ class Search:
         self.query = view.query or None
 
     def hits(self) -> Hits:
-        """The rows of the page and how many there are in all."""
+        """The rows of the page and the total number of rows."""
         view, names = self.view, list(self.schema.names)
         where = condition(view, self.schema) or None
         extra = [SCORE, SNIPPET] if self.query else []
@@ -88,16 +88,16 @@ class Search:
         return Hits(total, tuple(names), shown)
 
     def did_you_mean(self) -> str | None:
-        """A query that finds rows, for one that finds none because of misspelt words."""
+        """A query that finds rows, for one that finds none because of misspelled words."""
         where = condition(self.view, self.schema) or None
         return self.table.did_you_mean(self.query, where) if self.query else None
 
     def over_time(self) -> Histogram | None:
-        """The matching rows over time: the chosen range, or all there is."""
+        """The matching rows over time: in the chosen range, or all."""
         view, column = self.view, self.view.time or self.fields.time
         if not column:
             return None
-        # the range depends on what narrows, not on the text: the axis stands still while one types
+        # the range depends on the filters, not on the query: the axis does not move while one types
         ends = self._time_range(column)
         if ends is None:
             return Histogram(column, ())
@@ -107,7 +107,7 @@ class Search:
         )
 
     def values(self, column: str) -> Values:
-        """The most frequent values of a column; its own narrowing is left out."""
+        """The most frequent values of a column, without its own filter."""
         where = condition(self.view.without(column), self.schema) or None
         found = count_values(self.table, column, where, self.query)
         top = found.slice(0, TOP_VALUES)
@@ -116,7 +116,7 @@ class Search:
         return Values(column, tuple(zip(texts, counts, strict=True)), found.num_rows)
 
     def distribution(self, column: str) -> Histogram:
-        """Rows over a number; values that are not finite are left out."""
+        """A histogram of a numeric column; values that are not finite are left out."""
         without = self.view.without(column)
         where, name = condition(without, self.schema), quote_name(column)
         ends = self.table.aggregate(
@@ -155,7 +155,7 @@ class Search:
 
 
 def complete(table: OpenTable, text: str, column: str) -> tuple[tuple[str, int], ...]:
-    """Words that begin as a text does, with their rows; none for a column without words."""
+    """Words with a prefix, and their number of rows; none for a column without words."""
     names = [info.name for info in table.columns.searchable if info.role in ("text", "string")]
     if not text or (column and column not in names):
         return ()
@@ -164,26 +164,26 @@ def complete(table: OpenTable, text: str, column: str) -> tuple[tuple[str, int],
 
 
 def look_at(table: OpenTable) -> Fields:
-    """What the columns of a table are good for, from a few of its rows."""
+    """The filters for the columns of a table, chosen from a few of its rows."""
     wanted = [info.name for info in table.columns.infos if info.columnar]
     sample = Table(table).scan(wanted, limit=_SAMPLE_ROWS) if wanted else pa.table({})
     return choose_fields(table.columns, sample)
 
 
 def timestamp_text(micros: float, kind: str) -> str:
-    """A time of the histogram as an address of the page has it."""
+    """A timestamp of the histogram in the form of the page's URLs."""
     at = int(micros)
     return render_date(at // _DAY_MICROS) if kind == "date" else render_timestamp(at)
 
 
 def kind_of_column(table: OpenTable, column: str) -> str:
-    """The kind of a column, empty where there is none."""
+    """The kind of a column; empty if there is no such column."""
     found = table.snapshot.schema.get(column)
     return "" if found is None else kind_of(found.type)
 
 
 def _nice(least: float, *, whole: bool) -> float:
-    """1, 2 or 5 times a power of ten, at least this."""
+    """The smallest number of at least this value that is 1, 2 or 5 times a power of ten."""
     if least <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(least))

@@ -1,4 +1,4 @@
-"""The tables a page shows: given one by one, or found in folders."""
+"""The tables of a page: given one by one, or found in folders."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Entry:
 
 
 class Shelf:
-    """The tables of the given locations; each keeps its number as long as the process lives."""
+    """The tables of the given locations; each keeps its number for the life of the process."""
 
     def __init__(self, locations: Sequence[str], options: Mapping[str, str]) -> None:
         self.locations = tuple(locations)
@@ -127,7 +127,7 @@ def _has_log(store: Store, folder: str) -> bool:
 
 
 def _folders(store: Store) -> Iterator[str]:
-    """Names in a folder; a remote store lists one after another, not every file."""
+    """The subfolders of a folder; a remote store is listed by prefix, not file by file."""
     if not store.is_remote:
         yield from store.children("")
         return

@@ -1,4 +1,4 @@
-"""Columns of an answer as text: cut to a length, whatever bytes they hold."""
+"""Columns of an answer as strings of limited length, whatever bytes they hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 4_000
 
 
 def cells(column: pa.ChunkedArray, *, whole: bool = False) -> list[str | None]:
-    """The values of a column as text; `whole` keeps long ones, because they are searched for."""
+    """The values of a column as strings; `whole` does not cut them, because they become filters."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         # strings may be any bytes

@@ -32,7 +32,7 @@ CHANGE_TYPE, CHANGE_VERSION = "_change_type", "_commit_version"
 
 @dataclass(frozen=True)
 class Sums:
-    """Splits, rows and bytes, and rows that deletion vectors hide."""
+    """Numbers of splits, rows and bytes, and of rows hidden by deletion vectors."""
 
     splits: int = 0
     rows: int = 0
@@ -109,7 +109,7 @@ def _version(table: OpenTable, entry: HistoryEntry) -> VersionFacts:
     facts = () if commit is None else commit.facts
     adds = [a for a in actions if isinstance(a, AddFile)]
     removes = [a for a in actions if isinstance(a, RemoveFile)]
-    # a split that is removed and added again only has other deletions
+    # a split that is removed and added again has only changed its deletion vector
     again = {a.path for a in adds} & {r.path for r in removes}
     fresh = [a for a in adds if a.path not in again]
     gone = [r for r in removes if r.path not in again]

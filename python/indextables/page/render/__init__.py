@@ -1,1 +1,1 @@
-"""Answers as HTML. Whatever comes from data goes through `show/markup.py` and is escaped."""
+"""Answers as HTML. `show/markup.py` escapes everything that comes from data."""

@@ -24,7 +24,7 @@ _FIELD = 24
 
 
 def over_time(view: View, found: Histogram | None, kind: str, fields: Fields) -> Html:
-    """The histogram, with a range to choose by brush, by bar or by hand."""
+    """The histogram, with a range to choose by dragging, by clicking or by typing."""
     if found is None:
         return Html("")
     head = el("h2", f"Rows over {found.column}")
@@ -154,7 +154,7 @@ def _name(value: str | None) -> str:
 
 
 def distribution(view: View, found: Histogram) -> Html:
-    """How the values of a number are spread, with a range to choose."""
+    """The distribution of a numeric column, with a range to choose."""
     if not found.bars:
         return _facet(found.column, el("p", "No values.", class_="quiet"))
     chosen = view.narrowed.get(found.column, Narrowing())

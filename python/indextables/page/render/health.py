@@ -1,4 +1,4 @@
-"""The health of a table: checks, and statements to copy. Nothing is run from here."""
+"""The health of a table: checks, and statements to copy. The page runs none of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIGNS = {Level.GOOD: ("✓", "Good"), Level.NOTE: ("i", "Note"), Level.WARNING:
 
 
 def health_view(found: Sequence[Finding]) -> Html:
-    """All checks; orphans are looked for while the rest is on the screen already."""
+    """All checks; the check for orphans is loaded after the others."""
     bad = sum(each.level is Level.WARNING for each in found)
     said = "Nothing needs attention." if not bad else f"{bad} of {len(found)} need attention."
     waiting = el(

@@ -103,7 +103,7 @@ def _amount(sign: str, splits: int, rows: int, amount: int, name: str) -> Html |
 
 
 def difference_view(found: Difference) -> Html:
-    """Two versions side by side, and some of the rows that came and went."""
+    """Two versions side by side, and some of the inserted and deleted rows."""
     old, new = found.before, found.after
     numbers = [
         ("Rows", number(old.rows), number(new.rows), _delta(old.rows, new.rows)),

@@ -14,7 +14,7 @@ _DOCTYPE = Html("<!doctype html>\n")
 
 
 def document(title: str, root: str, *body: Child) -> Html:
-    """A whole page; `root` leads from it to the start of the site."""
+    """A whole page; `root` is the relative path to the start of the site."""
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -23,7 +23,7 @@ def document(title: str, root: str, *body: Child) -> Html:
         el("title", f"{title} · IndexTables"),
         el("link", rel="icon", type="image/svg+xml", href=f"{root}static/icon.svg"),
         el("link", rel="stylesheet", href=f"{root}static/page.css"),
-        # in the head and not deferred: the theme is set before anything is drawn
+        # in the head and not deferred, so that the theme is set before anything is drawn
         el("script", src=f"{root}static/theme.js"),
         el("script", src=f"{root}static/page.js", defer=True),
     )
@@ -31,7 +31,7 @@ def document(title: str, root: str, *body: Child) -> Html:
 
 
 def table_page(path: str, tab: str, version: int | None, newest: int | None, *body: Child) -> Html:
-    """A page about one table, with the tabs and the version that is shown."""
+    """A page about one table, with the tabs and the shown version."""
     keep = "" if version is None else f"?version={version}"
     tabs = [
         el(

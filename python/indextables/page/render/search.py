@@ -1,4 +1,4 @@
-"""The search page and its parts, which are sent again while the user types."""
+"""The search page and its parts, which are updated while the user types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _META = 4
 
 
 def frame(view: View, fields: Sequence[tuple[str, str]], parts: dict[str, Html]) -> Html:
-    """The search box, and the places of all parts, filled."""
+    """The search box and all parts of the page."""
     return join(
         _form(view, fields),
         el("div", parts["problem"], id="problem", aria_live="polite"),
@@ -91,7 +91,7 @@ def _form(view: View, fields: Sequence[tuple[str, str]]) -> Html:
 
 
 def query_problem(view: View, failure: IndexTablesError) -> Html:
-    """What is wrong with a search, below the character where it is."""
+    """The error of a search, marked below its character."""
     position = _position(view.query, failure)
     if position is None:
         return problem(failure)
@@ -117,7 +117,7 @@ def _position(query: str, failure: IndexTablesError) -> int | None:
 
 
 def chips(view: View) -> Html:
-    """What narrows the search, each with a way to take it back."""
+    """The active filters, each with a link that removes it."""
     shown = []
     for name, narrowing in view.narrowed.items():
         for value in narrowing.values:
@@ -143,7 +143,7 @@ def chips(view: View) -> Html:
 
 
 def summary(view: View, hits: Hits, fields: Fields, took_ms: float) -> Html:
-    """The number of rows, the time it took, and the sort order."""
+    """The number of rows, the duration, and the sort order."""
     noun = "row" if hits.total == 1 else "rows"
     orders = [("Best match", view.first_page(sort="", ascending=False))] if view.query else []
     orders += [] if view.query else [("As stored", view.first_page(sort="", ascending=False))]
@@ -169,7 +169,7 @@ def hit_list(view: View, hits: Hits, fields: Fields) -> Html:
 
 
 def no_hits(view: View, better: str | None) -> Html:
-    """What is said instead of rows: that there are none, and what may be meant."""
+    """The message if there are no rows, with a suggestion."""
     if better is None:
         return el("li", "No row matches.", class_="none")
     other = view.first_page(query=better)
@@ -212,12 +212,12 @@ def _hit(row: dict[str, str | None], view: View, hits: Hits, fields: Fields) -> 
 
 
 def _tag(value: str) -> str:
-    """A short form of a value; fractions of seconds are shown in the open row."""
+    """A short form of a value; fractions of seconds are shown in the opened row."""
     return cut(_SECONDS.sub(r"\1", value), 40)
 
 
 def _line(row: dict[str, str | None], hits: Hits, meta: Sequence[str]) -> Child:
-    """The row in one line: its snippet, else its values."""
+    """A row as one line: its snippet, or else its values."""
     snippet = row.get(SNIPPET)
     if snippet and "<b>" in snippet:
         return marked(cut(snippet, 2 * _LINE))
@@ -242,7 +242,7 @@ def _pair(name: str, value: str | None, view: View, fields: Fields) -> Html:
 
 
 def pager(view: View, total: int) -> Html:
-    """The way to the pages around this one."""
+    """Links to the neighboring pages."""
     pages = min(-(-total // PAGE_ROWS), MOST_PAGES)
     if pages <= 1:
         return Html("")
@@ -260,7 +260,7 @@ def _turn(view: View, page: int, label: str, rel: str, *, allowed: bool) -> Html
 
 
 def statement(sql: str, python: str) -> Html:
-    """The view as SQL and Python, to be copied."""
+    """The view as SQL and Python code to copy."""
     return el(
         "details",
         el("summary", "SQL and Python of this view"),

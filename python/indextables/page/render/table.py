@@ -1,4 +1,4 @@
-"""What a table is: columns, splits, partitions, properties, protocol."""
+"""Facts about a table: columns, splits, partitions, properties, protocol."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HUES = 6
 
 
 def table_view(facts: TableFacts) -> Html:
-    """The whole view; sizes of components are loaded behind it."""
+    """The whole view; sizes of components are loaded later."""
     keep = f"?version={facts.version}" if facts.version != facts.newest else ""
     return join(
         _numbers(facts),
@@ -75,7 +75,7 @@ def _columns(facts: TableFacts) -> Html:
 def grid(
     head: Sequence[str], lines: Iterable[Sequence[Child]], numeric: Sequence[int] = ()
 ) -> Html:
-    """A table that scrolls sideways where it is wider than the screen."""
+    """A table that scrolls horizontally if it is wider than the screen."""
     shown = [
         el("th", name, scope="col", class_="number" if at in numeric else None)
         for at, name in enumerate(head)
@@ -95,7 +95,7 @@ def grid(
 
 
 def components_view(found: Components) -> Html:
-    """Bytes by component, and what belongs to single columns."""
+    """Bytes by component, and by column where possible."""
     total = sum(amount for _, amount in found.parts) or 1
     parts = [
         (name, share_bar(amount / total, "wide-share"), size(amount), percent(amount / total))
