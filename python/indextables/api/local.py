@@ -154,8 +154,8 @@ class Table:
         (`{"title": 3, "body": 1}`). With `mode="simple"` the query is free text: words, quoted
         phrases, `-word`. `where` adds a predicate, such as `level = 'ERROR'`. With `score`, the
         column `_score` has the score of each row; with `snippet`, the column `_snippet` shows the
-        matching part; pass a `Snippet` to configure it. Rows with equal scores are ordered by split path and row number;
-        `order_by` sets another order, such as `["_score DESC", "id"]`.
+        matching part; pass a `Snippet` to configure it. Rows with equal scores are ordered by split
+        path and row number; `order_by` sets another order, such as `["_score DESC", "id"]`.
         """
         more = [name for name, asked in ((SCORE, score), (SNIPPET, snippet)) if asked]
         names = (*(columns or self._names), *more)
