@@ -1,4 +1,4 @@
-"""BUILD COMPANION: an index beside a Delta, Iceberg or Parquet table."""
+"""BUILD COMPANION: an index for a Delta, Iceberg or Parquet table."""
 
 from __future__ import annotations
 
@@ -41,12 +41,11 @@ _TEXTS = ListKind()
 class BuildCompanion(Command):
     """Index the files of a Delta, Iceberg or Parquet table where they are.
 
-    The index holds no rows: a hit is a row of a source file. Repeat the command to index what is
-    new; files that are indexed already are not read again. Queries see the newest version of the
-    source whether it is indexed or not. Clauses are remembered; INVALIDATE ALL PARTITIONS allows
-    others and builds the index again. WHERE may name partition columns only, and makes the
-    companion one of these partitions. DRY RUN shows what would be indexed. WITH STREAMING repeats
-    the command until it is interrupted.
+    The index holds no rows: a match is a row of a source file. Repeat the command to index new
+    files; indexed files are not read again. Queries see the newest version of the source, indexed
+    or not. Clauses are remembered; INVALIDATE ALL PARTITIONS allows others and rebuilds the index.
+    WHERE may name partition columns only and restricts the companion to these partitions. DRY RUN
+    shows what would be indexed. WITH STREAMING repeats the command until it is interrupted.
     """
 
     source_format: str

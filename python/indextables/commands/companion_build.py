@@ -1,4 +1,4 @@
-"""One run of BUILD COMPANION: what the companion shall be, the version to index, the sync."""
+"""One run of BUILD COMPANION: the definition of the companion, the version to index, the sync."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _CLAUSES = {
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """The clauses of the command; in `given` what is empty was not said."""
+    """The clauses of the command; empty members of `given` were not given."""
 
     destination: str
     given: Companion
@@ -80,7 +80,7 @@ def build(request: BuildRequest, context: Context) -> Steps[Row]:
         try:
             row = yield from _run(request, context, log)
         except ConflictError:
-            # another sync or a clean-up came first: what is missing now is worked out again
+            # another sync or a clean-up committed first: plan again
             if attempt == _TRIES - 1:
                 raise
         else:
@@ -131,7 +131,7 @@ def _run(request: BuildRequest, context: Context, log: Log) -> Steps[Row]:
 
 
 def _existing(log: Log) -> Snapshot | None:
-    """The companion at the destination; another table in its place is not touched."""
+    """The companion at the destination; any other table there is rejected."""
     try:
         found = log.snapshot()
     except TableNotFoundError:
@@ -155,7 +155,7 @@ def foreign(found: Snapshot) -> Exception:
 
 
 def _defined(request: BuildRequest, known: Companion | None, path: str) -> Companion:
-    """What the companion shall be: what it is, with what the clauses say."""
+    """The definition of the companion: the existing one, changed by the clauses."""
     given = request.given
     if known is None:
         return replace(given, fast_field_mode=given.fast_field_mode or HYBRID)
@@ -193,7 +193,7 @@ def _source(wanted: Companion, settings: Any) -> SourceTable:
 def _check_since(
     request: BuildRequest, known: Companion | None, source: SourceSnapshot, path: str
 ) -> None:
-    """A start after what is indexed would leave rows out; an earlier one says nothing new."""
+    """Reject a start after what is indexed, which would leave out rows; ignore an earlier one."""
     if request.since is None:
         return
     held = None if known is None else known.source_version

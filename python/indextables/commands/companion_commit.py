@@ -1,8 +1,8 @@
-"""The commits of a sync: splits as they come, hidden, and one commit that shows them all.
+"""The commits of a sync: hidden splits one by one, and one commit that makes all visible.
 
-Until a sync is complete, its splits hide all of their rows, so that a reader of the version that
-was complete before does not see them. A reader of the source's newest version does not ask the
-vectors of the log at all: coverage tells it what to hide.
+Until a sync is complete, its splits hide all of their rows, so that readers of the last complete
+version do not see them. Readers of the source's newest version ignore the deletion vectors of the
+log: coverage determines what to hide.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 class Completion:
     """What a sync indexed, ready to become the index of a source version.
 
-    `fresh` are splits that are not in the log yet, `replaced` those that go although they hold
-    rows, `empty` files without rows. A sync that rebuilds removes all splits but the fresh ones.
+    `fresh` are splits that are not in the log yet, `replaced` splits that are removed although they
+    hold rows, `empty` files without rows. A rebuild removes all splits but the fresh ones.
     """
 
     source: SourceSnapshot
@@ -59,9 +59,9 @@ def commit_splits(
     adds: Sequence[AddFile],
     replaced: frozenset[str] = frozenset(),
 ) -> list[AddFile]:
-    """Add splits of an unfinished sync; those whose files others have indexed are thrown away.
+    """Add splits of an unfinished sync; drop those whose files others have indexed.
 
-    `replaced` are splits that go when the sync is complete: what they hold is indexed again.
+    `replaced` are splits that are removed when the sync completes: their files are indexed again.
     """
     if not adds:
         return []
@@ -95,17 +95,17 @@ def commit_splits(
 
 
 def _missing(splits: pa.Table, source: SourceSnapshot, adds: Sequence[AddFile]) -> list[AddFile]:
-    """The new splits that hold a file which none of these splits holds."""
+    """The new splits with a file that none of these splits holds."""
     pending = cover(splits, source.files, {}).pending
     names = set(source.files["path"].take(pa.array(pending, pa.int64())).to_pylist())
     return [add for add in adds if names & {*(add.companion_source_files or ())}]
 
 
 def complete(table: OpenTable, done: Completion) -> int | None:
-    """Make the index the one of a source version: its vectors, its schema, and no dead splits.
+    """Commit a source version: its deletion vectors and schema, without dead splits.
 
-    Returns how many splits were removed; None if there was nothing to do. Raises a ConflictError
-    if another sync was completed meanwhile, or splits were removed.
+    Returns the number of removed splits; None if there was nothing to do. Raises a ConflictError
+    if another sync completed in the meantime, or splits were removed.
     """
     before = table.snapshot.metadata.configuration.get(SOURCE_VERSION)
     built: dict[int, tuple[tuple[Action, ...], int]] = {}
@@ -134,7 +134,7 @@ def complete(table: OpenTable, done: Completion) -> int | None:
 
 
 def _completed(table: OpenTable, done: Completion, now: Snapshot) -> tuple[tuple[Action, ...], int]:
-    """The actions of the commit that completes a sync, and how many splits it removes."""
+    """The actions of the commit that completes a sync, and the number of splits it removes."""
     source, fresh = done.source, {add.path for add in done.fresh}
     old = now.files().slice(0, 0) if done.rebuilt else without_paths(now.files(), done.replaced)
     files = entries.concat([old, entries.from_adds(done.fresh)])
@@ -183,7 +183,7 @@ def _with_vectors(
 
 
 def _hides(table: OpenTable, add: AddFile, hidden: BitMap) -> bool:
-    """Whether a split hides just these documents already."""
+    """Whether a split already hides exactly these documents."""
     vector = add.deletion_vector
     if vector is None:
         return not hidden

@@ -1,4 +1,4 @@
-"""BUILD COMPANION WITH STREAMING: the same sync again and again, with pauses."""
+"""BUILD COMPANION WITH STREAMING: repeat the sync with pauses."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from indextables.runtime.context import Context
 
 _log = logging.getLogger("indextables.companion")
-# a pause after failures grows up to so many intervals
+# the maximum pause after failures, in intervals
 _LONGEST = 10
 
 
 def follow(
     request: BuildRequest, context: Context, seconds: float, cycles: int | None = None
 ) -> Steps[Row]:
-    """Sync every so many seconds until interrupted; the row of the last sync that did something.
+    """Sync at intervals until interrupted; return the row of the last sync that did something.
 
-    After a failure the pause grows; too many in a row end it. `cycles` bounds the syncs.
+    After a failure the pause grows; too many consecutive failures end it. `cycles` limits syncs.
     """
     settings = context.settings({})
     most, factor = settings.get(keys.STREAM_MAX_ERRORS), settings.get(keys.STREAM_BACKOFF)

@@ -1,10 +1,10 @@
 """A sync of a companion with its source: plan, index what is missing, complete.
 
-    fix a version of the source ──> compare it with the live splits ──> index files (tasks)
-        ──> commit each batch, hidden ──> one commit that makes the index that of the version
+    pin a version of the source ──> compare it with the live splits ──> index files (tasks)
+        ──> commit each batch, hidden ──> one commit that completes the version
 
-A sync that dies leaves splits that the next one counts as indexed. Nothing it did changes an
-answer: the source's version decides what is read.
+The next sync reuses the splits of one that died. An incomplete sync never changes an answer: the
+source's version decides what is read.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ DEFAULT_TARGET_BYTES = 2 << 30
 
 @dataclass(frozen=True)
 class SyncRequest:
-    """A companion as it shall be, and the version of its source to index.
+    """The definition of a companion, and the version of its source to index.
 
-    `fits` says whether the live splits can stay; if not, everything is built again.
+    `fits` says whether the live splits can stay; if not, everything is rebuilt.
     """
 
     companion: Companion
@@ -65,7 +65,7 @@ class Synced:
 
 
 def plan(table: OpenTable, request: SyncRequest) -> SyncPlan:
-    """What a sync of the newest version of the index would do."""
+    """The plan of a sync from the newest version of the index."""
     return plan_sync(
         table.log.snapshot().files(),
         request.source,
@@ -76,7 +76,7 @@ def plan(table: OpenTable, request: SyncRequest) -> SyncPlan:
 
 
 def sync(table: OpenTable, request: SyncRequest) -> Steps[Synced | None]:
-    """Make the index that of a source version; None if it was already."""
+    """Index a source version; None if the index already has it."""
     planned = plan(table, request)
     done = Synced()
     fresh: list[AddFile] = []
@@ -91,7 +91,7 @@ def sync(table: OpenTable, request: SyncRequest) -> Steps[Synced | None]:
                 kept = commit_splits(table, request.source, adds, planned.replaced)
                 done.splits += len(kept)
             else:
-                # other columns than the log speaks of: they come with the commit that says so
+                # these columns differ from those in the log until the last commit
                 fresh += adds
             _raise_failure(outcomes)
     completion = Completion(
@@ -110,7 +110,7 @@ def sync(table: OpenTable, request: SyncRequest) -> Steps[Synced | None]:
 
 
 def _batches(groups: Sequence[FileGroup], table: OpenTable) -> list[list[Sequence[FileGroup]]]:
-    """Groups that are committed together, as many batches of them as are indexed at a time."""
+    """Batches of groups that are committed together, in rounds that are indexed concurrently."""
     size = table.settings.get(keys.SYNC_BATCH_SIZE) or os.cpu_count() or 1
     at_once = table.settings.get(keys.SYNC_MAX_BATCHES)
     batches = [groups[start : start + size] for start in range(0, len(groups), size)]
@@ -118,7 +118,7 @@ def _batches(groups: Sequence[FileGroup], table: OpenTable) -> list[list[Sequenc
 
 
 def _payload(table: OpenTable, request: SyncRequest, group: FileGroup) -> dict[str, Any]:
-    """All a task needs; it knows neither the log nor the source's log."""
+    """Everything a task needs; it reads neither log."""
     url, options = table.store.native()
     return {
         "write": {
@@ -139,7 +139,7 @@ def _payload(table: OpenTable, request: SyncRequest, group: FileGroup) -> dict[s
 
 
 def _settings(table: OpenTable, request: SyncRequest) -> dict[str, Any]:
-    """The settings a split is written with; credentials are in the options of the stores."""
+    """The settings for writing a split; credentials are in the options of the stores."""
     plain = {option.key for option in OPTIONS if not option.secret}
     given = {
         key: value
@@ -153,7 +153,7 @@ def _settings(table: OpenTable, request: SyncRequest) -> dict[str, Any]:
 def _count(
     done: Synced, batch: Sequence[FileGroup], outcomes: Sequence[Mapping[str, Any]]
 ) -> list[AddFile]:
-    """The splits of a batch; what failed is left to the next sync."""
+    """The splits of a batch; the next sync retries what failed."""
     adds: list[AddFile] = []
     for group, outcome in zip(batch, outcomes, strict=True):
         if "error" in outcome:

@@ -1,4 +1,4 @@
-"""Indexing some files of a source, wherever there is room to do it."""
+"""Index some files of a source, in a task or in this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from indextables.save.splits import WriteSpec, WrittenSplit
 
 
 def run_companion_task(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Index the files of a group; a failure is a result too, so that other groups count."""
+    """Index the files of a group; return a failure as a result, so that other groups count."""
     write = payload["write"]
     spec = WriteSpec(
         url=write["url"],
@@ -37,7 +37,7 @@ def run_companion_task(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_runs(fed: Sequence[FedSplit], files: Sequence[SourceFile]) -> list[AddFile]:
-    """The splits as the log names them, with the rows that each whole file has."""
+    """The splits in the form of the log, with the number of rows of each whole file."""
     totals: dict[str, int] = {}
     for split in fed:
         for run in split.runs:
@@ -45,7 +45,7 @@ def _with_runs(fed: Sequence[FedSplit], files: Sequence[SourceFile]) -> list[Add
     adds = [_add(split, split.runs, totals) for split in fed]
     empty = [Run(f.path, 0, 0, f.size, f.stamp) for f in files if f.path not in totals]
     if adds and empty:
-        # a file without rows is in no split: it is noted with the last one, or it would stay new
+        # a file without rows is in no split: record it with the last one, or it would stay pending
         adds[-1] = _add(fed[-1], (*fed[-1].runs, *empty), totals)
     return adds
 

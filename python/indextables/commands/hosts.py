@@ -1,4 +1,4 @@
-"""Ask every host that has executors."""
+"""Run a task on every host that has executors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which splits the WHERE clause of a command chooses: by their partition values, exactly."""
+"""The splits that the WHERE clause of a command selects, by their partition values."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartitionChoice:
-    """The partitions a WHERE clause was asked about, by their texts in the log, and its answers."""
+    """The partitions for which a WHERE clause was evaluated, by their strings in the log."""
 
     columns: tuple[str, ...]
     truths: Mapping[tuple[str | None, ...], bool]
 
     def files_of(self, files: pa.Table) -> pa.Table | None:
-        """The chosen splits among these; None if one is of a partition that was not evaluated."""
+        """The selected splits; None if the partition of one was not evaluated."""
         groups = _group(files, self.columns)
         if any(key not in self.truths for key in groups):
             return None
@@ -53,13 +53,13 @@ def choose_partitions(where: str, snapshot: Snapshot) -> Steps[PartitionChoice]:
 
 
 def choose_files(where: str, snapshot: Snapshot) -> Steps[pa.Table]:
-    """The splits of a snapshot in whose partition a predicate is true."""
+    """The splits of a snapshot for whose partition a predicate is true."""
     choice = yield from choose_partitions(where, snapshot)
     return choice.files_of(snapshot.files())
 
 
 def _group(files: pa.Table, columns: Sequence[str]) -> dict[tuple[str | None, ...], list[int]]:
-    """The rows of every partition, by its texts in the log."""
+    """The rows of every partition, by its strings in the log."""
     maps = files.column("partitionValues")
     texts = {f"{i}": map_column(maps, name) for i, name in enumerate(columns)}
     rows = pa.table({**texts, "row": pa.array(range(files.num_rows), pa.int64())})
@@ -69,7 +69,7 @@ def _group(files: pa.Table, columns: Sequence[str]) -> dict[tuple[str | None, ..
 
 
 def match_partitions(need: Matches) -> list[bool]:
-    """For which partitions the predicate of a command is true, without Spark."""
+    """The partitions for which the predicate of a command is true, evaluated without Spark."""
     predicate = parse_partition_where(need.where, need.schema)
     check_columns({path[0] for path in columns_in(predicate)}, need)
     arrays: dict[tuple[str, ...], pa.ChunkedArray] = {
@@ -95,7 +95,7 @@ def check_columns(named: set[str], need: Matches) -> None:
 
 
 def columns_in(node: Any) -> Iterator[tuple[str, ...]]:
-    """The columns a predicate names, wherever they stand in it."""
+    """The columns that a predicate names."""
     if isinstance(node, Column):
         yield node.path
     elif isinstance(node, frozenset | tuple):

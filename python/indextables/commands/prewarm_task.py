@@ -35,7 +35,7 @@ def run_prewarm_task(
             if payload["segments"]:
                 opened.prewarm(payload["segments"], payload["fields"])
             if wanted is not None:
-                # values that are read are kept by the caches on the way
+                # reading values puts them into the caches
                 deque(opened.search(None, wanted), maxlen=0)
         except IndexTablesError as failure:
             lasting = failure.is_lasting

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("indextables.repair")
 _INT_LIMIT = 2**31
 _LONG_LIMIT = 2**63
-# encodings of columns that are more than their type says
+# encodings that are not determined by the column's type
 _ROLES = frozenset({"string", "text", "json", "ip"})
 
 
@@ -120,7 +120,7 @@ def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings)
 
 
 def _describe(store: Store, splits: Sequence[ObjectMeta], readers: int) -> list[DescribedSplit]:
-    """What the splits say about themselves; a store that fails must not cost a split its rows."""
+    """Describe the splits; a store failure is an error, so that no split is left out."""
     native = native_store(*store.native())
 
     def one(meta: ObjectMeta) -> DescribedSplit | None:
@@ -136,11 +136,11 @@ def _describe(store: Store, splits: Sequence[ObjectMeta], readers: int) -> list[
 
 
 def _plan_companion(path: str, splits: Sequence[DescribedSplit], settings: Settings) -> RebuildPlan:
-    """The log of a companion; it is that of no version of the source until the next BUILD.
+    """The log of a companion; it matches no version of the source until the next BUILD.
 
-    The newest split knows the source and its schema. Splits that were built in another way are left
-    out, so that their files are indexed again. Splits of files that the source no longer has do no
-    harm: what is read is decided by the source.
+    The newest split records the source and its schema. Splits that were built differently are left
+    out, so that their files are indexed again. Splits of files that the source no longer has are
+    harmless: the source decides what is read.
     """
     known = [(split, _BuiltAs.of(split)) for split in splits]
     ours = [(split, built) for split, built in known if built is not None]
@@ -162,7 +162,7 @@ def _plan_companion(path: str, splits: Sequence[DescribedSplit], settings: Setti
 
 @dataclass(frozen=True)
 class _BuiltAs:
-    """What a split of a companion says of the table it was built for."""
+    """The table that a split of a companion was built for."""
 
     companion: Companion
     shape: TableShape
@@ -177,7 +177,7 @@ class _BuiltAs:
         return cls(companion, TableShape(parse_schema(table["schema"]), companion.columns, names))
 
     def serves(self, newest: _BuiltAs) -> bool:
-        """Whether the split answers as one that was built for the newest table does."""
+        """Whether the split can be used with the newest definition."""
         one, other = self.companion, newest.companion
         same_table = one.source_id == other.source_id
         return same_table and same_index(one, other) and self.shape.fits(newest.shape)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 LONG, DOUBLE = pa.int64(), pa.float64()
 _WIDE = pa.decimal128(38, 0)
-# a sum has ten digits more than its values; beyond this it could overflow
+# a sum has up to ten digits more than its values; beyond this it could overflow
 _MAX_SUM_PRECISION = 28
 _MAX_SPARK_PRECISION = 38
 
@@ -44,8 +44,8 @@ _MAX_SPARK_PRECISION = 38
 class Output:
     """One result column: from the engine (`index` counts its columns), or of a partition column.
 
-    `source` is engine, partition (the value), partition_count or partition_sum; `column` is what
-    the function is about.
+    `source` is engine, partition (the value), partition_count or partition_sum; `column` is the
+    argument of the function.
     """
 
     field: pa.Field
@@ -58,7 +58,7 @@ class Output:
 class AggregatePlan:
     """`request` and `engine_schema` go to the engine; `outputs` assemble the result.
 
-    `keys` is how many outputs are group keys; `rows_index` is the engine's row count, if asked.
+    `keys` is the number of group keys; `rows_index` is the position of the row count, if requested.
     """
 
     request: Mapping[str, Any]
@@ -227,7 +227,7 @@ def _function(  # noqa: PLR0911
     result = pa.field(name, kind)
     merge = _MERGES[op]
     if info.partition:
-        # rows are counted in the log, which knows nothing of conditions
+        # the log has row counts, but cannot evaluate conditions
         plain = Output(result, _PARTITION_SOURCES[op], column=info.name), merge
         return None if builder.where else plain
     if not (columns.testable(path) if op == "COUNT" else columns.foldable(path)):

@@ -31,7 +31,7 @@ _OFFSET_WANTED = "an interval of a fixed length such as '30m' or '-1h'"
 
 
 class _NotConstant:
-    """Stands for an argument whose value is not known before rows are read."""
+    """An argument whose value is not known before rows are read."""
 
 
 NOT_CONSTANT = _NotConstant()

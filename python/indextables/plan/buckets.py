@@ -1,8 +1,8 @@
 """Computed group keys (histograms, ranges, truncated dates and times) as requests to the engine.
 
-Spark can compute every bucket too (the hooks define what they mean), so whatever is not certain to
-be the same in the engine is left to Spark: other types than numbers under a cast to double, bounds
-that are not numbers, intervals that Spark would reject. Rows without a bucket are a group of null.
+Spark can compute every bucket, too (the hooks define them), so everything that is not certain to
+be the same in the engine is left to Spark: types other than numbers under a cast to double, bounds
+that are not numbers, intervals that Spark would reject. Rows without a bucket form a group of null.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _date_trunc(
     word = str(values[0]).upper()
     if word in _ZONELESS:
         return {"date_trunc": {"field": field, "unit": _ZONELESS[word]}}, _MOMENT
-    # without the clock of a zone, which Spark sends with every call, times are those of UTC
+    # without time zone rules, which Spark sends with every call, times are in UTC
     if word not in _TIME_TRUNCATIONS or (len(values) == 1 and zone not in UTC_NAMES):
         return None
     asked = {"field": field, "unit": _TIME_TRUNCATIONS[word]}

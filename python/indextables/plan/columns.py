@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAPPING_PREFIX = "docMappingSchema."
 # the default limit of a tokenizer
 _TOKEN_LENGTH = 255
-# tokenizers that make one token of a value: the value itself, or its hash
+# tokenizers with one token per value: the value itself, or its hash
 _RAW, HASH = "raw", "hash"
 # kinds that other writers store as strings, in string order
 AS_TEXT_KINDS = frozenset(kind.name for kind in KINDS.values() if kind.text_elsewhere)
@@ -39,7 +39,7 @@ class ColumnInfo:
     """One top-level column. `role` is string, text, json, ip, or auto for all that is not text.
 
     `as_text` says that another writer stored numbers or timestamps as strings, in string order.
-    `trigrams` says that the index finds parts of values.
+    `trigrams` says that the index finds substrings.
     """
 
     name: str

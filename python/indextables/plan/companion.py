@@ -1,4 +1,4 @@
-"""What a companion is: its source, its columns, and what of them it remembers. Pure."""
+"""The definition of a companion: its source and its columns, stored in its configuration. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ALWAYS_FAST = frozenset(
 
 @dataclass(frozen=True)
 class Companion:
-    """What the configuration of a companion says; names are those of the configuration.
+    """The configuration of a companion; members are named as in the configuration.
 
     The source: where it is and in which format. The index: which columns are indexed and how.
     `source_version` is the version that the last complete sync indexed; without one, the index is
@@ -58,7 +58,7 @@ class Companion:
     columns: tuple[Address, ...] = ()
 
     def to_configuration(self) -> dict[str, str]:
-        """The members as a table's configuration has them; what is empty is left out."""
+        """The members in a table's configuration, without empty ones."""
         found = {COMPANION_ENABLED: "true"}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -109,14 +109,14 @@ def _parse(name: str, text: str) -> Any:
 
 
 def with_metadata(metadata: Metadata, companion: Companion, more: Mapping[str, str]) -> Metadata:
-    """The metadata with what a companion says in its configuration, and nothing it said before."""
+    """The metadata with this companion's configuration in place of the previous one."""
     ours = {_key(each.name) for each in fields(Companion)}
     kept = {key: value for key, value in metadata.configuration.items() if key not in ours}
     return replace(metadata, configuration={**kept, **companion.to_configuration(), **more})
 
 
 def source_table(companion: Companion, source: SourceSnapshot) -> dict[str, Any]:
-    """What every split says of the companion, so that a lost log can be written again."""
+    """The definition stored in every split, from which a lost log can be rebuilt."""
     return {
         "configuration": replace(companion, source_version=None).to_configuration(),
         "schema": render_schema(source.schema),
@@ -125,9 +125,9 @@ def source_table(companion: Companion, source: SourceSnapshot) -> dict[str, Any]
 
 
 def on_companion(change: Transaction) -> Transaction:
-    """A change that removes splits, also of a companion.
+    """A change that removes splits, if the table is a companion.
 
-    An index without them is that of no version of its source, until the next sync.
+    Without them the index matches no version of its source, until the next sync.
     """
     build = change.rebuild
     assert build is not None
@@ -144,7 +144,7 @@ def on_companion(change: Transaction) -> Transaction:
 
 
 def check_columns(companion: Companion, source: SourceSnapshot) -> Companion:
-    """The companion with the columns of its clauses spelled as in the source.
+    """The companion with the columns of its clauses in the source's spelling.
 
     Raises an error for columns that do not exist or do not fit, and for modes that are unknown.
     """
@@ -179,7 +179,7 @@ def check_columns(companion: Companion, source: SourceSnapshot) -> Companion:
 def _spelled(
     clause: str, names: Sequence[str], schema: Struct, partitions: Sequence[str]
 ) -> tuple[str, ...]:
-    """Names as the schema has them; partition columns are left out, they are not in splits."""
+    """The names in the schema's spelling, without partition columns, which are not in splits."""
     found = _find(clause, names, schema)
     return tuple(name for name in found if name not in partitions)
 
@@ -208,7 +208,7 @@ def _find(clause: str, names: Iterable[str], schema: Struct) -> tuple[str, ...]:
 
 
 def follow_names(companion: Companion, source: SourceSnapshot) -> Companion:
-    """The companion with the names that its columns have in a version of the source.
+    """The companion with the column names of a version of the source.
 
     Columns are identified by their ids or their names in files; dropped ones are left out.
     """
@@ -234,7 +234,7 @@ def follow_names(companion: Companion, source: SourceSnapshot) -> Companion:
 
 
 def _identity(address: Address) -> tuple[Any, ...]:
-    """What stays the same of a column when it gets another name."""
+    """What identifies a column after a rename."""
     if address.id is None and not address.names:
         return ("name", address.name)
     return (address.id, *address.names)
@@ -248,9 +248,9 @@ def plan_companion_fields(
     *,
     bounded: bool = True,
 ) -> list[dict[str, Any]]:
-    """How the columns go into splits: which are searched, and which have a columnar copy.
+    """The fields of the splits: which columns are searched, and which have a columnar copy.
 
-    `bounded` refuses more string columns with a copy than anybody asked for.
+    `bounded` rejects more string columns with a copy than were requested.
     """
     modes, most = dict(companion.indexing_modes), settings.get(keys.MAX_HASHED_FASTFIELDS)
     planned = plan_fields(schema, settings, partitions)
@@ -325,8 +325,8 @@ def _column(schema: Struct, name: str) -> Field:
 def fits(companion: Companion, metadata: Metadata, source: SourceSnapshot) -> bool:
     """Whether splits of a companion can answer for a version of its source.
 
-    Columns may come, go and get other names; a column of another type, or other partition columns,
-    make every split useless until it is built again.
+    Columns may be added, dropped and renamed; after a change of a column type or of the partition
+    columns, no split can be used until it is rebuilt.
     """
     before = TableShape(metadata.schema, companion.columns, metadata.partition_columns)
     return before.fits(TableShape(source.schema, source.columns, source.partition_columns))
@@ -334,7 +334,7 @@ def fits(companion: Companion, metadata: Metadata, source: SourceSnapshot) -> bo
 
 @dataclass(frozen=True)
 class TableShape:
-    """The columns of a source at some version, and where their values are in its files."""
+    """The columns of a source at some version, and their addresses in files."""
 
     schema: Struct
     columns: tuple[Address, ...]
@@ -348,7 +348,7 @@ class TableShape:
         return all(before[key] == kind for key, kind in now.items() if key in before)
 
     def _types(self) -> dict[tuple[Any, ...], Any]:
-        """The types of columns by what tells them apart: an id, or a name in files."""
+        """The types of columns by their identity: an id, or a name in files."""
         known = {address.name: address for address in self.columns}
         return {
             ("partition", field.name)
@@ -363,20 +363,20 @@ _NOT_IN_SPLITS = ("where_clause", "source_id", "source_version", "columns", "par
 
 
 def same_index(one: Companion, other: Companion) -> bool:
-    """Whether splits of the one serve the other: the same columns in the same way."""
+    """Whether two companions have the same splits: the same columns, indexed the same way."""
     names = [each.name for each in fields(Companion) if each.name not in _NOT_IN_SPLITS]
     return all(says_alike(getattr(one, name), getattr(other, name)) for name in names)
 
 
 def says_alike(said: Any, known: Any) -> bool:
-    """Whether a clause says what is remembered; columns in any case and order."""
+    """Whether a clause equals the stored one, ignoring case and order of columns."""
     if isinstance(said, tuple):
         return sorted(map(_spelling, said)) == sorted(map(_spelling, known))
     return bool(said == known)
 
 
 def _spelling(given: str | tuple[str, str]) -> tuple[str, ...]:
-    """A column, or a column and its mode, as they are compared: patterns in their own case."""
+    """A column, or a column and its mode, normalized for comparison; patterns keep their case."""
     if isinstance(given, str):
         return (given.lower(),)
     column, mode = given

@@ -27,7 +27,7 @@ def plan_conditions(
 
 
 def _on_partitions(bound: tuple[Predicate, ...], columns: Columns) -> bool:
-    """Whether a condition depends on a value that only the log has."""
+    """Whether a condition depends on a partition value, which only the log has."""
     paths = [getattr(node, "path", ()) for predicate in bound for node in walk(predicate)]
     infos = [columns.at(path) for path in paths]
     return any(info is not None and info.partition for info in infos)

@@ -1,11 +1,11 @@
-"""What of a source's version a companion's splits hold. Pure.
+"""The part of a source's version that a companion's splits hold. Pure.
 
     a file of the version, wholly in live splits  ->  their documents, minus the rows deleted in it
     a file of the version that is not             ->  pending: searched without the index
     documents of anything else                    ->  hidden
 
-So the rows of the covered splits and of the pending files are the rows of the version, each once,
-whatever was indexed, merged, dropped or left half done before.
+So the covered splits and the pending files together have the rows of the version, each once,
+whatever was indexed, merged, dropped or left incomplete before.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 _Numbers: TypeAlias = NDArray[np.int64]
-# between the members of a file's identity: in no path
+# separates the members of a file's identity; never part of a path
 _SEPARATOR = "\x00"
 _NUMBERS = ("file", "row", "rows", "fileRows", "size")
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """The splits that hold rows of a version, what to hide in them, and what they do not hold.
+    """The splits that hold rows of a version, what to hide in them, and what is missing.
 
     `splits` are rows of the table of live splits, `hidden` their documents that are not rows of
-    the version, `held` counts the documents of files that are of the version. `dead` are splits
-    without any. `pending` are rows of the table of files, `gone` counts the files that are indexed
-    and not of the version.
+    the version, `held` the number of documents of files of the version. `dead` are splits without
+    any. `pending` are rows of the table of files, `gone` is the number of indexed files that are
+    not in the version.
     """
 
     splits: tuple[int, ...]
@@ -46,7 +46,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class _Runs:
-    """The runs of all splits, one entry each: where their documents are, and of which file."""
+    """The runs of all splits, one entry each: their documents and their file."""
 
     split: _Numbers
     first: _Numbers
@@ -70,7 +70,7 @@ def cover(splits: pa.Table, files: pa.Table, deleted: Mapping[str, BitMap]) -> C
     np.add.at(held, runs.split[chosen], runs.rows[chosen])
     covered = np.zeros(files.num_rows, dtype=bool)
     covered[runs.file[chosen]] = True
-    # a file without rows holds nothing to find
+    # a file without rows has nothing to find
     covered |= pc.fill_null(pc.equal(files["rows"], 0), False).to_numpy()  # noqa: FBT003
     foreign = pc.unique(runs.key.filter(pa.array(runs.file < 0)))
     return Coverage(
@@ -84,7 +84,7 @@ def cover(splits: pa.Table, files: pa.Table, deleted: Mapping[str, BitMap]) -> C
 
 
 def nothing_covered(splits: pa.Table, files: pa.Table) -> Coverage:
-    """The coverage of a version whose columns the splits do not fit."""
+    """The coverage of a version if no split can be used."""
     return Coverage((), (), tuple(range(splits.num_rows)), tuple(range(files.num_rows)))
 
 
@@ -97,7 +97,7 @@ def _flatten(splits: pa.Table, files: pa.Table) -> _Runs:
         name: pc.struct_field(members, name).to_numpy(zero_copy_only=False).astype(np.int64)
         for name in _NUMBERS
     }
-    # where the paths of each split start, as far as lists have any
+    # the start of each split's paths; lists may be empty
     lengths = pc.fill_null(pc.list_value_length(paths), 0).to_numpy().astype(np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(lengths) else lengths
     names = paths.flatten().take(pa.array(starts[split] + numbers["file"]))
@@ -118,7 +118,7 @@ def _identity(path: pa.Array, size: pa.Array, stamp: pa.Array) -> pa.Array:
 
 
 def _first_documents(split: _Numbers, rows: _Numbers) -> _Numbers:
-    """The document each run starts with: the rows of the runs before it in its split."""
+    """The first document of each run: the number of rows of the runs before it in its split."""
     before = np.cumsum(rows) - rows
     if not len(split):
         return before
@@ -128,7 +128,7 @@ def _first_documents(split: _Numbers, rows: _Numbers) -> _Numbers:
 
 
 def _choose(runs: _Runs, files: pa.Table) -> _Numbers:
-    """The runs that hold the files of the version, each row of them once; by position."""
+    """The positions of the runs that hold the files of the version, each row once."""
     totals = _totals(runs, files)
     mine = np.flatnonzero(runs.file >= 0)
     counts = np.bincount(runs.file[mine], minlength=files.num_rows)
@@ -148,7 +148,7 @@ def _choose(runs: _Runs, files: pa.Table) -> _Numbers:
 
 
 def _totals(runs: _Runs, files: pa.Table) -> _Numbers:
-    """The rows of each file: as its table says, or as its runs do; -1 where neither knows."""
+    """The number of rows of each file: by its table, or by its runs; -1 if unknown."""
     totals: _Numbers = pc.fill_null(files["rows"], -1).to_numpy().astype(np.int64)
     known = (runs.file >= 0) & ((runs.total > 0) | (runs.rows == 0))
     unknown = known & (totals[runs.file] < 0) if files.num_rows else known
@@ -158,9 +158,9 @@ def _totals(runs: _Runs, files: pa.Table) -> _Numbers:
 
 
 def _tile(candidates: Iterable[int], runs: _Runs, total: int) -> list[int]:
-    """Runs that follow each other from the first row of a file to its last; none if rows lack.
+    """Runs that cover a file without gaps; none if a row is missing.
 
-    The file may have been indexed twice, and each time cut elsewhere.
+    The file may have been indexed twice, and divided differently each time.
     """
     starting: dict[int, list[int]] = {}
     for run in candidates:

@@ -1,4 +1,4 @@
-"""Bounds of few splits, compared as Python numbers: calling a kernel of Arrow takes longer."""
+"""Compare the bounds of few splits as Python numbers: calling an Arrow kernel takes longer."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from indextables.expr.predicate import Bound
 
 FEW = 16
-# minimum and maximum of a split; None where unknown
+# minimum and maximum of a split; None if unknown
 Pair: TypeAlias = "tuple[int | None, int | None]"
-# the ends of a range; None where it has none
+# the ends of a range; None if it is open
 Ends: TypeAlias = "tuple[Bound | None, Bound | None]"
 
 
 def may_overlap(pairs: Iterable[Pair], ranges: Sequence[Ends]) -> pa.Array:
-    """Per split: whether a value may lie in one of some ranges; the unknown counts as possible."""
+    """Per split: whether a value may be in one of some ranges; unknown counts as possible."""
     return mask_of(
         tuple(
             any(_up_to(low, upper) and _from(high, lower) for lower, upper in ranges)

@@ -128,7 +128,7 @@ def plan_field(field: Field, settings: Settings) -> dict[str, Any]:
 
 
 def _tokenizer(settings: Settings, name: str) -> str:
-    """The tokenizer of a column, with its filters, by the name that the index keeps."""
+    """The tokenizer of a column, with its filters, by its name in the index."""
     base = settings.per_field(indexing.TOKENIZER).get(name, "default")
     return "+".join([base, *filter(None, filters_of(settings, name).values())])
 

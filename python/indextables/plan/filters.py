@@ -80,7 +80,7 @@ class FilterPlan:
 
     @property
     def chooses(self) -> bool:
-        """Whether a predicate asks for more than that a column has values."""
+        """Whether there is a predicate other than IS NOT NULL."""
         return any(not _asks_presence(predicate) for predicate in self.bound)
 
 

@@ -33,7 +33,7 @@ def find_hints(predicates: Iterable[Predicate], columns: Columns) -> tuple[str, 
 
 
 def scanned_columns(plan: ScanPlan, columns: Columns) -> tuple[str, ...]:
-    """The text columns whose every value is read, because no index finds parts of values."""
+    """The text columns whose every value is read, because they have no trigrams."""
     leaves = [leaf for query in plan.queries for leaf in leaves_of(query)]
     found = dict.fromkeys(leaf["field"] for leaf in leaves if _is_scan(leaf, columns))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The indexing modes of companion columns: what a mode makes of a string column. Pure."""
+"""The indexing modes of companion columns. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATTERNS = {"text_custom_strip": "strip", "text_custom_exactonly": "whole"}
 
 @dataclass(frozen=True)
 class IndexingMode:
-    """A mode as it is remembered: its name in lower case, its pattern as it was written."""
+    """A mode as it is stored: its name in lower case, its pattern as written."""
 
     name: str
     pattern: str = ""
@@ -49,7 +49,7 @@ class IndexingMode:
 
     @property
     def role(self) -> str | None:
-        """The role that the mode gives a column; None for a mode that does not exist."""
+        """The role of a column with this mode; None if the mode does not exist."""
         if self.pattern or self.name in _PATTERNS:
             return "text" if self.pattern and self.name in _PATTERNS else None
         return _ROLES.get(self.name)
@@ -58,13 +58,13 @@ class IndexingMode:
     def tokenizer(self) -> str:
         """The tokenizer of a text column."""
         if self.name in _PATTERNS:
-            # as digits the pattern is one word, whatever is in it
+            # in hexadecimal digits any pattern is one word
             return f"{_PATTERNS[self.name]}({self.pattern.encode().hex()})"
         return _TOKENIZERS.get(self.name, "default")
 
     @property
     def record(self) -> str:
-        """What the index keeps of a token: whole values have no positions in a text."""
+        """What the index stores for a token: whole values have no positions."""
         return "basic" if self.name == "exact_only" else "position"
 
 
@@ -86,5 +86,5 @@ def check_mode(field: Field, text: str) -> None:
 
 
 def clause_problem(problem: str, available: Sequence[str]) -> Exception:
-    """The error for a clause that does not fit the source; with what would."""
+    """The error for a clause that does not fit the source, with valid values."""
     return error("COMPANION_CLAUSE", problem=problem, available=", ".join(available))

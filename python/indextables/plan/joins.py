@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from indextables.plan.scan import ScanPlan
 
 ALWAYS, BROADCAST = "always", "broadcast"
-# finding and reading the row of a key takes as long as reading this many rows if keys lie all over
-# the table: 29 µs of CPU each of 10,000 keys, 0.68 µs for a row of eight columns
+# finding and reading the row of a key takes as long as reading this many rows if keys are scattered
+# over the table: 29 µs of CPU for each of 10,000 keys, 0.68 µs for a row of eight columns
 _ROWS_PER_KEY = 40
-# so few keys are always looked up
+# up to this many keys are always looked up
 _FEW_KEYS = 1000
-# computing the keys once more may take this much of what reading all rows would
+# computing the keys separately may read this share of the bytes of all rows
 _WORTH = 0.5
-# a condition of unknown effect is taken to leave one row in so many
+# a condition of unknown selectivity is assumed to leave one row in this many
 _CHOSEN = 5
 
 
 @dataclass(frozen=True)
 class KeySource:
-    """The other side of a join: the most rows that give keys, and the bytes read to compute them.
+    """The other side of a join: the maximum rows with keys, and the bytes read to compute them.
 
-    `chosen` says that a condition leaves some of the rows out.
+    `chosen` says that a condition selects some of the rows.
     """
 
     rows: int
@@ -46,7 +46,7 @@ class KeySource:
 
 
 def key_columns(columns: Columns) -> list[str]:
-    """The columns whose keys narrow a scan; members of structs are judged one by one."""
+    """The columns whose keys narrow a scan; struct members are checked one by one."""
     return [
         info.name
         for info in columns.infos
@@ -55,7 +55,7 @@ def key_columns(columns: Columns) -> list[str]:
 
 
 def key_limit(rows: int | None, most: int) -> int:
-    """How many keys are looked up; of more, all rows are read and Spark joins them."""
+    """The maximum number of keys to look up; with more, all rows are read and Spark joins them."""
     worth = most if rows is None else max(_FEW_KEYS, rows // _ROWS_PER_KEY)
     return min(most, worth)
 
@@ -63,10 +63,10 @@ def key_limit(rows: int | None, most: int) -> int:
 def judge_join(
     plan: ScanPlan, columns: Columns, path: Path, other: KeySource, *, most: int, local: bool
 ) -> tuple[str | None, str | None]:
-    """When the keys of a join narrow a scan, and what EXPLAIN says of it; None is never.
+    """When the keys of a join narrow a scan (None: never), and the text for EXPLAIN.
 
-    Keys of a broadcast cost nothing. Else Spark computes them before it joins, which is in vain if
-    they are too many.
+    Keys of a broadcast cost nothing. Otherwise Spark computes them before it joins, which is wasted
+    if there are too many.
     """
     if local:
         return None, None

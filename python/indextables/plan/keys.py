@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from indextables.model.types import Struct
 
 _KEY_ROLES = ("string", "auto")
-# the columns that say where a row is: its split, and its number there
+# the columns of a row id: the split, and the row's number in it
 ROW_ID_NAMES = ("_split", "_doc")
 
 
@@ -92,7 +92,7 @@ def _found(schema: Struct, names: Sequence[str], key: str) -> tuple[str, ...]:
 
 
 def check_row_id(names: Collection[str], command: str) -> None:
-    """Raise if a column of the table hides one of those that say where a row is."""
+    """Raise if a column of the table hides one of the row id."""
     for name in ROW_ID_NAMES:
         if name in names:
             raise error("COLUMN_RESERVED", column=name, command=command)

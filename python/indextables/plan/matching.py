@@ -21,8 +21,8 @@ Described = dict[str, str]
 def describe_rows(fields: Sequence[Field], columns: Columns | None, mode: str) -> list[Described]:
     """The columns of rows as the engine searches them.
 
-    Rows of a table are searched as its index would be; strings of other rows are text, tokenized
-    by words, unless whole values are asked for.
+    Rows of a table are searched as its index would be; strings of other rows are text with the
+    default tokenizer, or whole values if the mode requires them.
     """
     described = []
     for field in fields:

@@ -1,4 +1,4 @@
-"""Which splits MERGE SPLITS joins: pure, from the files of a snapshot to groups.
+"""The groups that MERGE SPLITS merges: pure, from the splits of a snapshot.
 
 Only splits of the same partition and tags can be merged. Within these, small ones are taken in
 order of age until the target size is reached. Splits with deleted rows are rewritten
@@ -48,7 +48,7 @@ class MergeLimits:
 
 @dataclass(frozen=True)
 class MergeGroup:
-    """Splits to be joined into one, oldest first."""
+    """Splits to merge into one, oldest first."""
 
     partition_values: Mapping[str, str]
     paths: tuple[str, ...]
@@ -122,7 +122,7 @@ def _pack(candidates: list[_Candidate], limits: MergeLimits) -> list[list[_Candi
 def fold_statistics(
     sources: pa.Table, schema: Struct, names: Sequence[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Minimum and maximum texts of the joined split, for columns all sources have them for.
+    """Minimum and maximum of the merged split, for columns that have them in all sources.
 
     The extremes of rows that were deleted may stay: they bound the live rows too.
     """

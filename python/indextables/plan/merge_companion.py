@@ -1,4 +1,4 @@
-"""Merging splits of a companion: which runs go, and where hidden documents move to. Pure.
+"""Merge splits of a companion: which runs are left out, and how hidden documents move. Pure.
 
 A run all of whose rows are hidden belongs to a file that the source no longer has: it is left out.
 Single hidden rows stay, because a source that is restored has them again.
@@ -19,9 +19,9 @@ from indextables.log.actions import AddFile, CompanionRun
 
 
 def mergeable(files: pa.Table) -> pa.Table:
-    """The splits that a merge may join: not those of a sync that is not complete, which hide all.
+    """The splits that may be merged: not those of an incomplete sync, which hide all rows.
 
-    Hidden rows stay in the merged split, so they are no reason to write a split again.
+    Hidden rows stay in the merged split, so they are not a reason to rewrite a split.
     """
     vectors = files.column("deletionVector")
     hidden = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0)
@@ -67,7 +67,7 @@ def _placed(runs: Sequence[CompanionRun]) -> Iterator[tuple[int, CompanionRun]]:
 def with_runs(
     add: AddFile, sources: Sequence[AddFile], merged: Sequence[Mapping[str, Any]]
 ) -> AddFile:
-    """The merged split as the log names it; `merged` are the runs that the engine reports."""
+    """The merged split in the form of the log; `merged` are the runs that the engine reports."""
     totals = {
         ((source.companion_source_files or ())[run.file], run.size, run.stamp): run.file_rows
         for source in sources

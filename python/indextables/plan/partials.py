@@ -61,10 +61,10 @@ def _of_partition(
 
 
 def _times(value: pa.Array, rows: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The sum of a value that all of some rows share."""
+    """The sum of a value over a number of rows that share it."""
     if not pa.types.is_decimal(kind):
         return pc.multiply(value.cast(kind), rows.cast(kind))
-    # digits of a product add up: there is room for them on the way only
+    # a product needs the digits of both factors, but only temporarily
     wide = pc.multiply(value.cast(pa.decimal256(38, kind.scale)), rows.cast(pa.decimal256(19, 0)))
     return wide.cast(kind)
 

@@ -1,4 +1,4 @@
-"""A companion as it is read: which version of its source, and what of it the index holds."""
+"""Open a companion for reading: the version of its source, and what the index holds of it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def open_for_reading(
 ) -> OpenTable:
     """A table as queries see it; a companion with the version of its source.
 
-    `past` says that a version of the table was asked for, not its newest; `mark` names the state of
+    `past` says that an older version of the table was requested; `mark` identifies the version of
     the source that the query saw first.
     """
     metadata = snapshot.metadata
@@ -68,7 +68,7 @@ def open_for_reading(
 def companion_of(
     log: Log, snapshot: Snapshot, settings: Settings, *, past: bool = False, mark: str = ""
 ) -> tuple[Snapshot, Companion]:
-    """A companion as a query sees it, and the snapshot with the schema of what it sees.
+    """A companion as a query sees it, and the snapshot with the schema that the query sees.
 
     A `past` version of the index is read as it was indexed.
     """
@@ -84,7 +84,7 @@ def companion_of(
 
 
 def as_indexed(snapshot: Snapshot, settings: Settings) -> Companion:
-    """A companion as its log has it, without a look at the source."""
+    """A companion as its log has it, without checking the source."""
     planned = plan_as_indexed(snapshot, settings)
     definition = planned.definition
     return Companion(
@@ -129,7 +129,7 @@ def _covered(
     files = snapshot.files()
     if not fits(definition, snapshot.metadata, source):
         return nothing_covered(files, source.files)
-    # a folder of Parquet files has no id, but its version is a digest of what it holds
+    # a folder of Parquet files has no id, but its version is a digest of its listing
     source_key = (source.id, source.version, source.files.num_rows)
     key = (log.store.url, snapshot.metadata.id, snapshot.version, *source_key)
     found = _coverages.get(key)
@@ -161,7 +161,7 @@ def _behind(  # noqa: PLR0917 (bound in advance)
 def _summary(
     definition: Definition, source: SourceSnapshot, covered: Coverage, splits: pa.Table
 ) -> tuple[str, dict[str, int]]:
-    """What a plan says of a version that is not the indexed one."""
+    """The text of a plan about a version that is not the indexed one."""
     sizes = source.files["size"].take(pa.array(covered.pending, pa.int64()))
     pending = pc.sum(sizes).as_py() or 0
     known = pc.fill_null(pc.struct_field(splits["deletionVector"], "cardinality"), 0).to_pylist()
@@ -243,7 +243,7 @@ def _pending(schema: pa.Schema, source: SourceSnapshot, rows: Sequence[int]) -> 
 
 
 def source_name(definition: Definition, snapshot: Snapshot, settings: Settings) -> SourceName:
-    """The source of a companion: at its own place, or at a table root that was asked for."""
+    """The source of a companion: at its own location, or at the requested table root."""
     root = _root(snapshot, settings)
     return SourceName(
         format=definition.source_format,
@@ -266,7 +266,7 @@ def _root(snapshot: Snapshot, settings: Settings) -> str | None:
 
 
 def source_spec(definition: Definition, snapshot: Snapshot, settings: Settings) -> SourceSpec:
-    """Where the values of rows are."""
+    """The source files of the rows."""
     location = _root(snapshot, settings) or definition.parquet_storage_root
     store = open_store(location or definition.source_table_path, source_settings(settings))
     return SourceSpec(place=store.native(), columns=definition.columns)
@@ -278,7 +278,7 @@ def held_source(name: SourceName, settings: Settings) -> SourceTable:
 
 
 def _access(settings: Settings) -> tuple[object, ...]:
-    """What of the settings decides how a store is reached."""
+    """The settings that affect how a store is accessed."""
     own = tuple(
         sorted(
             (option.key, name, str(hash(text)))
@@ -301,9 +301,9 @@ def version_of(
     version: str | None = None,
     mark: str = "",
 ) -> tuple[SourceSnapshot, str]:
-    """A version of the source, by default the newest or what a mark names, and its mark.
+    """A version of the source and its mark: the given one, that of a mark, or the newest.
 
-    It has only the files that the companion is of.
+    It has only the files that the companion indexes.
     """
     name = source_name(definition, snapshot, settings)
     table = held_source(name, settings)
@@ -318,7 +318,7 @@ def version_of(
 
 
 def keep_version(name: SourceName, settings: Settings, source: SourceSnapshot) -> None:
-    """Keep a state of a source for `sourceVersionAsOf`: the source itself may not keep it."""
+    """Cache a version of a source for `sourceVersionAsOf`: the source itself may not keep it."""
     stamp = held_source(name, settings).stamp(source.version)
     _versions.put(_version_key(name, settings, source.version, stamp), source)
 
@@ -330,7 +330,7 @@ def _version_key(
 
 
 def check_same_source(definition: Definition, source: SourceSnapshot, path: str) -> None:
-    """Refuse another table in the place of the source."""
+    """Reject another table at the location of the source."""
     expected = definition.source_id
     if expected is not None and source.id is not None and expected != source.id:
         raise error(
@@ -343,7 +343,7 @@ def check_same_source(definition: Definition, source: SourceSnapshot, path: str)
 
 
 def chosen_files(definition: Definition, source: SourceSnapshot) -> SourceSnapshot:
-    """The files in whose partition the WHERE of a companion is true."""
+    """The files for whose partition the WHERE clause of a companion is true."""
     where = definition.where_clause
     if where is None:
         return source

@@ -1,4 +1,4 @@
-"""What a companion's configuration and its source's columns say of its fields, worked out once."""
+"""The fields of a companion, derived once from its configuration and its source's columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CompanionPlan:
 
     @cached_property
     def zoned(self) -> tuple[str, ...]:
-        """The partition columns that Spark may read otherwise, see `zoned_columns`."""
+        """The partition columns that Spark may read differently, see `zoned_columns`."""
         metadata = self.metadata
         return zoned_columns(
             self.definition.source_format, metadata.schema, metadata.partition_columns
@@ -46,9 +46,9 @@ class CompanionPlan:
 def zoned_columns(
     source_format: str, schema: Struct, partition_columns: Sequence[str]
 ) -> tuple[str, ...]:
-    """Partition columns whose values are read as UTC here, and by Spark in its session's zone.
+    """Partition columns that are read as UTC here, and by Spark in the session's time zone.
 
-    Texts in paths and in Delta's log may be local times; Iceberg has values.
+    Strings in paths and in Delta's log may be local times; Iceberg has typed values.
     """
     if source_format == "iceberg":
         return ()
@@ -61,7 +61,7 @@ _plans: Cache[tuple[object, ...], CompanionPlan] = Cache(64)
 
 
 def definition_of(snapshot: Snapshot) -> Definition:
-    """What the configuration of a companion says; the same for every call on this version."""
+    """The definition of a companion, cached per version."""
     configuration = snapshot.metadata.configuration
     return _definitions.get_or(_key(snapshot), lambda: Definition.of(configuration))
 

@@ -11,12 +11,12 @@ from indextables.read.spec import DOC, SCORE, SPLIT
 if TYPE_CHECKING:
     from indextables.read.scan import Scan
 
-# the columns a scan must return for its scores to be explained
+# the columns that a scan must return to explain scores
 EXPLAINED = (SPLIT, DOC, SCORE)
 
 
 def explain_scores(scan: Scan) -> list[dict[str, Any]]:
-    """The rows of a scan of `EXPLAINED` columns, each with the parts its score is the sum of."""
+    """The rows of a scan of `EXPLAINED` columns, each with the parts of its score."""
     rows = run_scan(scan)
     spec, sources = scan.spec, {source.path: source for source in scan.sources}
     explained = []

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def reported_columns(scan: Scan) -> tuple[str, ...]:
-    """The partition columns whose values Spark is told for each task; none if it is not asked for.
+    """The partition columns whose values are reported to Spark per task; none if not enabled.
 
     The answer is the same before and after a runtime filter, as Spark requires.
     """
     table, plan = scan.table, scan.plan
-    # files that a companion has not indexed yet do not have values of their own
+    # pending files of a companion have no values
     told = table.companion is None and table.settings.get(REPORT_PARTITIONING)
     if not told or plan.aggregate is not None or plan.limit is not None:
         return ()
@@ -69,6 +69,6 @@ def _type_of(schema: Struct, name: str) -> DataType:
 
 
 def _is_exact(kind: DataType) -> bool:
-    """Whether equal values are one partition: not 0.0 and -0.0, nor texts of a collation."""
+    """Whether equal values are one partition: not 0.0 and -0.0, nor strings with a collation."""
     name = kind_of(kind)
     return KINDS[name].is_key and (name != "string" or is_plain_string(kind))

@@ -1,7 +1,7 @@
-"""Files of a companion's source that no split has yet: indexed on the spot, then read like others.
+"""Pending files of a companion's source: indexed on the fly, then read like splits.
 
-The split of a file holds only the columns that a query asks the index for. It is kept on local disk
-under the file's identity, for the next query and for other processes of this user.
+The split of a file has only the columns that a query needs from the index. It is cached on local
+disk by the file's identity, for the next query and for other processes of this user.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from indextables.read.spec import ReadSpec, Source
 
-# splits of pending files on local disk, all together
+# bytes of all splits of pending files on local disk
 _MOST_BYTES = 2 << 30
-# what a kept split depends on beside the file: to be raised when such splits change
+# version of the cached splits: increment it when their content changes
 _FORMAT = "1"
 
 
 def open_pending(spec: ReadSpec, source: Source) -> Split:
-    """The split of a file that has none, ready to be asked."""
+    """The open split of a pending file."""
     assert spec.source is not None, "a pending file without its source"
     assert source.size is not None, source.path
     file = SourceFile(source.path, source.size, source.pending or None, source.rows)
@@ -71,13 +71,13 @@ def open_pending(spec: ReadSpec, source: Source) -> Split:
 
 
 def asked_columns(spec: ReadSpec, query: Query) -> frozenset[str]:
-    """The columns that a read asks the index for: others are read from the file."""
+    """The columns that a read needs from the index: others are read from the file."""
     named = set(_fields(query.tree, spec))
     if spec.aggregate is not None:
         named.update(_fields(spec.aggregate.request, spec))
     named.update(_fields(spec.order, spec))
     named.update(() if spec.snippet is None else spec.snippet["fields"])
-    # a path leads into the column it begins with
+    # the first part of a path is the column
     known = set(spec.split_schema.names)
     return frozenset(
         name for name in known if name in named or any(n.startswith(f"{name}.") for n in named)
@@ -99,7 +99,7 @@ def _fields(value: object, spec: ReadSpec) -> Iterator[str]:
 
 
 def _searched(node: Mapping[str, Any], spec: ReadSpec) -> Iterator[str]:
-    """The columns that a search text may look into: those it names, or all that are indexed."""
+    """The columns that a query may search: those it names, or all that are indexed."""
     yield from node.get("fields") or ()
     text = str(node.get("query", ""))
     for field in spec.source_fields:
@@ -126,7 +126,7 @@ def _options(spec: ReadSpec) -> dict[str, Any]:
 
 
 def _fill(writer: SplitWriter, batches: Iterable[pa.RecordBatch]) -> bool:
-    """Write batches; whether the encodings that the first of them asks for hold all of them."""
+    """Write batches; return whether the encodings of the first one fit all of them."""
     for batch in batches:
         if not writer.accepts(batch):
             writer.abort()
@@ -136,7 +136,7 @@ def _fill(writer: SplitWriter, batches: Iterable[pa.RecordBatch]) -> bool:
 
 
 def _make_room(folder: Path) -> None:
-    """Remove the splits that were not asked for longest, as long as there are too many bytes."""
+    """Remove the least recently used splits while there are too many bytes."""
     found = []
     for path in folder.glob("*.split"):
         with contextlib.suppress(FileNotFoundError):

@@ -91,7 +91,7 @@ def gather_statistics(spec: ReadSpec, sources: Sequence[Source]) -> Iterable[dic
 
 
 def ask_splits(spec: ReadSpec, sources: Sequence[Source], ask: Callable[[Split], T]) -> list[T]:
-    """What some splits answer, split by split; several are asked at a time."""
+    """The answers of some splits, split by split; several are read at a time."""
     return side_by_side(lambda source: ask(split_of(spec, source)), sources, _readers(spec))
 
 

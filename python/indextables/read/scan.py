@@ -100,7 +100,7 @@ class Scan:
 
     @cached_property
     def spec(self) -> ReadSpec:
-        """What every split is asked; for scores, all splits of the table are asked before."""
+        """What is read from every split; for scores, statistics of all splits come first."""
         return with_statistics(self.unscored, self.plan, self.table)
 
     @cached_property
@@ -394,12 +394,12 @@ def find_rows(scan: Scan) -> dict[str, BitMap]:
 
 
 def _is_warned(scan: Scan) -> bool:
-    """Whether nothing is left to say of a scan that finds nothing."""
+    """Whether all hints for a scan that finds nothing were logged before."""
     return _said.issuperset(scan.hints)
 
 
 def _warn(scan: Scan) -> None:
-    """Say why a scan may have found nothing; each thing once per process."""
+    """Log why a scan may have found nothing, each hint once per process."""
     for hint in scan.hints:
         if hint not in _said:
             _said.add(hint)

@@ -1,4 +1,4 @@
-"""Reads whose answer would be another one in the time zone of the session."""
+"""Reject reads whose answer depends on the session's time zone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_zone(table: OpenTable, request: ScanRequest) -> None:
-    """Reject timestamps of a companion's partitions in a session that reads them otherwise."""
+    """Reject timestamps of a companion's partitions in a session that reads them differently."""
     companion, zone = table.companion, request.time_zone
     if companion is None or not companion.zoned or zone in UTC_NAMES:
         return
@@ -28,7 +28,7 @@ def check_zone(table: OpenTable, request: ScanRequest) -> None:
 
 
 def _named(value: Any) -> Iterator[str]:
-    """The columns that the expressions inside a value name."""
+    """The columns that a value's expressions name."""
     if isinstance(value, Column):
         yield value.path[0]
     elif isinstance(value, tuple):

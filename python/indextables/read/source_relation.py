@@ -1,7 +1,7 @@
-"""A source table in a query: which companion answers for it, and at which version.
+"""A source table in a query: the companion that answers for it, and its version.
 
 Spark resolves a Delta, Iceberg or Parquet table to a version, or to a list of files. A companion
-answers in its place if it is one of exactly these rows.
+answers for it if it has exactly these rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from indextables.plan.companion import Companion as Definition
     from indextables.sources.table import SourceSnapshot
 
-# path, size and time of the last change in milliseconds
+# path, size and modification time in milliseconds
 File = tuple[str, int, int]
 
 _pinned: Cache[tuple[object, ...], SourceSnapshot] = Cache(32)
@@ -60,13 +60,13 @@ class Verdict:
 
 
 def companion_locations(properties: Mapping[str, str], settings: Settings) -> tuple[str, ...]:
-    """Where the companion of a table may be, by the table's properties or else by the settings."""
+    """The possible locations of a table's companion: by its properties, or else by the settings."""
     named = index_location(properties, settings)
     return settings.get(keys.LOCATIONS) if named is None else (named,)
 
 
 def index_location(properties: Mapping[str, str], settings: Settings) -> str | None:
-    """The companion that the properties of a source table name, if they name one."""
+    """The location in the properties of a source table, if there is one."""
     given = {key.lower(): value for key, value in properties.items()}
     place = given.get(keys.SOURCE_INDEX)
     if place:
@@ -101,7 +101,7 @@ def judge(relation: SourceRelation, snapshot: Snapshot, settings: Settings) -> V
 
 
 def _unfit(relation: SourceRelation, snapshot: Snapshot, settings: Settings) -> str | None:
-    """Why a companion does not answer for a relation, whatever its files are."""
+    """Why a companion cannot answer for a relation, whatever its files."""
     metadata = snapshot.metadata
     if not is_companion(metadata) or is_foreign(snapshot.protocol, metadata):
         return f"`{snapshot.path}` is not a companion"
@@ -117,7 +117,7 @@ def _unfit(relation: SourceRelation, snapshot: Snapshot, settings: Settings) -> 
 def _read_in_zone(
     relation: SourceRelation, schema: Struct, partition_columns: Sequence[str]
 ) -> str | None:
-    """Why the session reads other partition values than a companion, which reads them as UTC."""
+    """Why the session reads other partition values than the companion, which reads them as UTC."""
     if relation.time_zone in UTC_NAMES:
         return None
     for name in zoned_columns(relation.format, schema, partition_columns):
@@ -147,15 +147,15 @@ def _place(location: str) -> str:
 
 
 def _pin(files: Sequence[File], snapshot: Snapshot, settings: Settings) -> SourceSnapshot | None:
-    """The version of a folder that has these files, and no others; None if it has not all of them.
+    """The version of a folder with exactly these files; None if some are missing.
 
-    Files that came after the query was resolved are left out.
+    Files that were added after the query was resolved are left out.
     """
     definition = definition_of(snapshot)
     name = source_name(definition, snapshot, settings)
     listed = hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:16]
     now, _ = version_of(definition, snapshot, settings)
-    # the listing alone is no key: another file may have the size and age of one that it names
+    # the listing is not a key: another file may have the same name, size and modification time
     key = (name, snapshot.path, listed, now.version)
     seen = _pinned.get(key)
     if seen is None:

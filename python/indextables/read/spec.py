@@ -35,17 +35,17 @@ PSEUDO = {SPLIT: pa.string(), DOC: pa.int64(), SCORE: pa.float32(), SNIPPET: pa.
 # the file of a row, with the names that Spark's file sources give its members
 FILE = "_metadata"
 ROW_INDEX = "row_index"
-# of a companion's splits: the rows that its source does not have, and files without a split
+# for a companion: rows that its source does not have, and pending files
 HIDDEN, PENDING = "hidden", "pending"
-# what is not read from a split as a column of it, unless the table has a column of that name
+# pseudo columns, which are not stored in splits; columns of the table take precedence
 _PSEUDO_NAMES = frozenset({*PSEUDO, FILE})
-# where a row is
+# the row id
 ROW_ID = pa.schema([pa.field(name, PSEUDO[name]) for name in (SPLIT, DOC)])
 _DOC_FIELD = ROW_ID.field(DOC)
 
 
 def row_id(schema: Struct, command: str) -> pa.Schema:
-    """The columns that say where a row is, if no column of the table has one of their names."""
+    """The columns of the row id, if no column of the table has one of their names."""
     check_row_id(schema.names, command)
     return ROW_ID
 
@@ -63,9 +63,9 @@ class Source:
     size: int | None = None
     # for a companion: the rows to leave out instead of the vector, as a base64 bitmap
     hidden: str | None = None
-    # a file of the companion's source that no split has, by its stamp; `path` is the file
+    # for a pending file of the companion's source: its stamp; `path` is the file
     pending: str | None = None
-    # rows of that file, where its table says so
+    # the number of rows of that file, if its table records it
     rows: int | None = None
 
     @classmethod
@@ -107,7 +107,7 @@ class ReadSpec:
     given: tuple[str, ...] = ()
     prewarm: Parts | None = None
     orders: Orders = field(default_factory=Orders)
-    # of a companion: where its rows are, and how files without a split are indexed
+    # for a companion: its source, and how pending files are indexed
     source: SourceSpec | None = None
     source_fields: tuple[Mapping[str, Any], ...] = ()
 
@@ -123,7 +123,7 @@ class ReadSpec:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether the engine returns all that is wanted: nothing is added afterwards."""
+        """Whether the engine returns all columns: nothing is added afterwards."""
         return bool(self.engine_schema.names == self.output.names)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Words of the dictionaries of a table: completions, and what a misspelt word may be."""
+"""Words of the dictionaries of a table: completions and corrections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from indextables.read.table import OpenTable
 
 T = TypeVar("T")
-# so many words of each split are counted together
+# the number of words of each split that are counted together
 _MOST_WORDS = 1000
 _MOST_EDITS = 2
 
@@ -29,9 +29,9 @@ _MOST_EDITS = 2
 def suggest_words(
     table: OpenTable, columns: Sequence[str], text: str, limit: int, *, similar: bool
 ) -> list[tuple[str, int]]:
-    """Words of columns that begin like the last word of a text, or are nearly it.
+    """Words of columns that complete the last word of a text, or are similar to it.
 
-    With the number of their rows; the word itself is not among what it may be.
+    Each has its number of rows; the word itself is not one of its corrections.
     """
     for column in columns:
         require_words(table, column)
@@ -46,7 +46,7 @@ def suggest_words(
 
 
 def count_words(table: OpenTable, column: str, words: Sequence[str]) -> list[int]:
-    """In how many rows of a table each word of a column is."""
+    """The number of rows that have each word of a column."""
     counts = _ask(table, lambda split: split.frequencies(column, words), most=0)
     return [sum(rows) for rows in zip([0] * len(words), *counts, strict=True)]
 
@@ -76,7 +76,7 @@ def _commonest(words: Counter[str], limit: int) -> list[tuple[str, int]]:
 def _count(
     table: OpenTable, columns: Sequence[str], text: str, distance: int | None
 ) -> Counter[str]:
-    """Words of the largest splits with the number of their rows."""
+    """Words of the largest splits with their number of rows."""
 
     def words(split: Split) -> Counter[str]:
         counted: Counter[str] = Counter()
@@ -93,7 +93,7 @@ def _count(
 
 
 def _ask(table: OpenTable, ask: Callable[[Split], T], most: int) -> list[T]:
-    """What live splits answer: all of them, or the `most` largest ones."""
+    """The answers of live splits: of all, or of the `most` largest ones."""
     files = table.snapshot.files()
     if 0 < most < files.num_rows:
         largest = files.sort_by([("size", "descending"), ("path", "ascending")])

@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Companion:
-    """What a read of a companion index takes from its source.
+    """What a read of a companion needs from its source.
 
     `files` are the splits and the pending files that together are the source at the version that
     is read, with the columns `hidden` and `pending`; without them the splits are read as the log
@@ -42,9 +42,9 @@ class Companion:
     metrics: Mapping[str, int] = field(default_factory=dict)
     max_pending: int = 1 << 30
     behind: Callable[[int, int], IndexTablesError] | None = None
-    # names the state of the source, so that all calls of a query see the same; "" as indexed
+    # identifies the source's version, so that all calls of a query see the same; "": as indexed
     mark: str = ""
-    # partition columns whose values are UTC here, and depend on the session's zone in Spark
+    # partition columns that are UTC here and depend on the session's time zone in Spark
     zoned: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""What this process counts for monitoring."""
+"""Counters of this process for monitoring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def count(name: str, number: int = 1) -> None:
 
 
 def take_counts() -> dict[str, int]:
-    """What was counted since this was last asked."""
+    """The counts since the last call."""
     with _lock:
         taken = dict(_counts)
         _counts.clear()

@@ -1,4 +1,4 @@
-"""Work on several things at once, which an interrupt of the caller stops."""
+"""Process several items concurrently; an interrupt of the caller stops the work."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 def side_by_side(work: Callable[[A], T], items: Sequence[A], threads: int) -> list[T]:
-    """The results of work on some items, in their order; the first failure stops the rest.
+    """The results of a function for some items, in order; the first failure stops the rest.
 
-    This thread is one of the threads: it takes work that no other has begun.
+    The calling thread takes part: it processes items that no other thread has started.
     """
     if min(threads, len(items)) <= 1:
         return [work(item) for item in items]
@@ -48,7 +48,7 @@ def side_by_side(work: Callable[[A], T], items: Sequence[A], threads: int) -> li
 
 @lru_cache(maxsize=2)
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """A thread pool that is kept: starting threads would take longer than a small query."""
+    """A cached thread pool: starting threads would take longer than a small query."""
     return ThreadPoolExecutor(threads, "indextables")
 
 

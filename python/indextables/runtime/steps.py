@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Location:
-    """Where the catalog says that a table lies."""
+    """The location of a table in the catalog."""
 
     name: tuple[str, ...]
 
@@ -51,14 +51,14 @@ class Tasks:
 
 @dataclass(frozen=True)
 class Properties:
-    """The properties of Spark and of Hadoop in force: the driver's, and those at some places."""
+    """The properties of Spark and Hadoop in effect: on the driver, and at some locations."""
 
     places: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class HostProperties:
-    """What is in force on a host, by the name of its owner: `spark` and `hadoop`."""
+    """The properties in effect on a host: `spark` and `hadoop`."""
 
     host: str
     owners: Mapping[str, Mapping[str, str]]
@@ -72,13 +72,13 @@ class Door(Protocol):
     """Answers needs at once, in the process that runs the command."""
 
     def locate(self, name: tuple[str, ...]) -> str | None:
-        """Where the catalog says that a table lies, or None."""
+        """The location of a table in the catalog, or None."""
 
     def matches(self, need: Matches) -> list[bool]:
         """For which partitions the predicate is true."""
 
     def properties(self, places: Sequence[str] = ()) -> list[HostProperties]:
-        """The driver's properties, and those of the workers at these places."""
+        """The driver's properties, and those of the workers at these locations."""
 
     def tasks(
         self, kind: str, payloads: Sequence[Mapping[str, Any]], places: Sequence[str] = ()
@@ -103,7 +103,7 @@ def match(where: str, schema: Struct, values: pa.Table) -> Steps[list[bool]]:
 
 
 def ask_properties(places: Sequence[str] = ()) -> Steps[list[HostProperties]]:
-    """Ask for all properties of the driver, which come first, and of the workers at some places."""
+    """Ask for the properties of the driver, which come first, and of workers at some locations."""
     found: list[HostProperties] = yield Properties(places)
     return found
 

@@ -134,7 +134,7 @@ def _types(schema: Struct) -> dict[str, str]:
 
 
 def _said(metadata: Metadata) -> tuple[str, dict[str, str]]:
-    """The configuration that users set, without what describes the splits."""
+    """The configuration that users set, without the description of the splits."""
     return metadata.schema_string, user_properties(metadata.configuration)
 
 

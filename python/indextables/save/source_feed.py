@@ -1,4 +1,4 @@
-"""Files of a source to companion splits, in a task of BUILD INDEXTABLES COMPANION."""
+"""Index files of a source into companion splits, in a task of BUILD INDEXTABLES COMPANION."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class FedSplit(WrittenSplit):
     runs: tuple[Run, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The value a task sends to the driver."""
+        """The JSON value for the driver."""
         return {**super().to_json(), "runs": [run.to_json() for run in self.runs]}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> FedSplit:
-        """The split of such a value."""
+        """Parse such a value."""
         return cls(**{**value, "runs": tuple(Run.from_json(run) for run in value["runs"])})
 
     def to_add(self) -> AddFile:
@@ -49,7 +49,7 @@ class FedSplit(WrittenSplit):
 
 
 def _member(run: Run, file: int) -> dict[str, Any]:
-    """A run as the log names it: its file is one of `companionSourceFiles`."""
+    """A run in the form of the log: its file is an index into `companionSourceFiles`."""
     member: dict[str, Any] = {"file": file, "row": run.row, "rows": run.rows, "size": run.size}
     return member if run.stamp is None else {**member, "stamp": run.stamp}
 
@@ -63,7 +63,7 @@ def feed_files(
 ) -> list[FedSplit]:
     """Index all rows of files of one partition, in their order.
 
-    `table` is what each split keeps of the companion's log, so that REPAIR can write it again.
+    `table` is the part of the companion's log that each split stores for REPAIR.
 
     A split that is full, or whose encodings the next rows do not fit, is followed by another one,
     so that the rows of a file may lie in several.
@@ -101,7 +101,7 @@ class FeedSink(SplitSink):
             self.add_to((partition_values, None), batch)
 
     def _wrote(self, batch: pa.RecordBatch) -> None:
-        """Note which rows the split has got."""
+        """Record the rows that were added to the split."""
         at = self._at
         assert at is not None, "rows without a file"
         last = self._runs[-1] if self._runs else None

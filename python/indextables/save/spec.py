@@ -1,4 +1,4 @@
-"""What the tasks of a write need to know of the table, for all entry points."""
+"""What the tasks of a write need to know about the table, for all entry points."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def spec_of_write(
 ) -> WriteSpec:
     """The spec of a write after which the table has this schema and partitioning.
 
-    `fits` says that one split holds all its rows: then the splits of the table are not looked at.
+    `fits` says that one split holds all rows: then the splits of the table are not read.
     """
     _warn_without_effect(schema, settings)
     defined = table is not None and overwrite != "table"

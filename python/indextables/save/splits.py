@@ -122,7 +122,7 @@ class WrittenSplit:
         return tuple(sorted(self.partition_values.items()))
 
     def to_json(self) -> dict[str, Any]:
-        """The value a task sends to the driver."""
+        """The JSON value for the driver."""
         return asdict(self)
 
     def to_add(self) -> AddFile:

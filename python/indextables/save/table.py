@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from indextables.log import Committed, Log, Snapshot
     from indextables.model.types import Struct
 
-# a split is smaller than so many times its rows in memory, with every index there is
+# an upper bound of the size of a split, as a multiple of its rows in memory, with every index
 _MOST_GROWTH = 16
 _OVERWRITES = {"append": "none", "overwrite": "all", "dynamic": "dynamic", "replace": "where"}
 

@@ -110,7 +110,7 @@ class _Parser(Cursor):
         return Call(call.name, (column, *(_literal(value) for value in found.arguments)))
 
     def zoned(self, call: Call) -> Call:
-        """The same call with the clock of the zone that it names."""
+        """The call with the rules of the time zone that it names."""
         *others, zone = call.args
         named = isinstance(zone, Literal) and isinstance(zone.value, str)
         self.need("unit, timestamp and time zone", found=named and len(others) == 2)  # noqa: PLR2004
