@@ -32,6 +32,9 @@ package io.indextables.provider {
 package io.indextables.catalog {
   class IndexTablesCatalog extends org.apache.spark.sql.indextables.SourceCatalog
 }
+package io.indextables.spark.catalog {
+  class IndexTables4SparkCatalog extends org.apache.spark.sql.indextables.SourceCatalog
+}
 package io.indextables.spark.core {
   class IndexTables4SparkTableProvider extends org.apache.spark.sql.indextables.Provider
 }

@@ -7,6 +7,12 @@ import shutil
 
 import pytest
 
+# the names that configurations for the existing implementation have
+CATALOGS = (
+    "io.indextables.catalog.IndexTablesCatalog",
+    "io.indextables.spark.catalog.IndexTables4SparkCatalog",
+)
+
 
 @pytest.fixture
 def named(spark, tmp_path, request):
@@ -19,8 +25,8 @@ def named(spark, tmp_path, request):
         f"INDEXING MODES ('message':'text') AT LOCATION '{index}'"
     )
     # a catalog remembers what it found: each test has its own
-    catalog = f"ix_{request.node.name}"
-    spark.conf.set(f"spark.sql.catalog.{catalog}", "io.indextables.catalog.IndexTablesCatalog")
+    catalog = "ix_" + re.sub(r"\W", "_", request.node.name)
+    spark.conf.set(f"spark.sql.catalog.{catalog}", getattr(request, "param", CATALOGS[0]))
     yield f"{catalog}.spark_catalog.default.catalog_source", str(tmp_path)
     spark.sql("DROP TABLE catalog_source")
 
@@ -30,6 +36,7 @@ def properties(spark, **values: str) -> None:
     spark.sql(f"ALTER TABLE catalog_source SET TBLPROPERTIES ({listed})")
 
 
+@pytest.mark.parametrize("named", CATALOGS, indirect=True)
 def test_companions_have_the_names_of_their_source_tables(spark, named):
     name, root = named
     query = f"SELECT id FROM {name} WHERE message indexquery 'word3' AND id < 10"
