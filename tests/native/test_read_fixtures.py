@@ -95,14 +95,18 @@ def test_rows_are_equal_when_only_the_log_knows_which_splits_live(fixtures, name
     assert normal(found) == normal(expected)
 
 
-def test_columns_are_described_by_a_split_when_the_log_has_no_mapping(fixtures, tmp_path):
+@pytest.mark.parametrize(
+    "mapping", ['[{"name":"title",...}]', '[{"name":"id","type":"i64"}]', None]
+)
+def test_columns_are_described_by_a_split_when_the_log_has_no_mapping(fixtures, tmp_path, mapping):
     """A log of the first protocol version: no protocol, and only the required members of `add`."""
     folder = fixtures / "indextables-0.5.3" / "field_options"
     shutil.copytree(folder / "table", tmp_path / "t", ignore=shutil.ignore_patterns("_trans*"))
     snapshot = open_log(storage.open_store(str(folder / "table"))).snapshot()
     kept = ("path", "partitionValues", "size", "modificationTime", "dataChange")
     adds = [codec.encode_action(add)["add"] for add in entries.to_adds(snapshot.files())]
-    metadata = replace(snapshot.metadata, configuration={})
+    registered = {} if mapping is None else {"docMappingSchema.ab12cd34ef56gh78": mapping}
+    metadata = replace(snapshot.metadata, configuration=registered)
     (tmp_path / "t/_transaction_log").mkdir()
     versions = [
         [codec.encode_action(metadata)],

@@ -239,15 +239,24 @@ def _merge_mappings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Roles by column from document mappings; a column tokenized anywhere counts as tokenized."""
     merged: dict[str, dict[str, Any]] = {}
     for text in dict.fromkeys(texts):
-        value = json.loads(text)
-        fields = value.get("field_mappings", []) if isinstance(value, dict) else value
-        for field in fields:
+        for field in read_mapping(text):
             known = _known(field)
             before = merged.get(field["name"])
             if before is not None:
                 known = _weaker(before, known)
             merged[field["name"]] = known
     return merged
+
+
+def read_mapping(text: str) -> list[Mapping[str, Any]]:
+    """The fields of a document mapping; none if it is not one, which nothing may refer to."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    fields = value.get("field_mappings") if isinstance(value, dict) else value
+    listed = fields if isinstance(fields, list) else []
+    return [f for f in listed if isinstance(f, dict) and isinstance(f.get("name"), str)]
 
 
 def _known(field: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from indextables.engine.query import parse_query
 from indextables.engine.split import Split
 from indextables.expr.values import kind_of
 from indextables.log.actions import INDEXING_KEY
-from indextables.plan.columns import Columns, describe_columns, file_mappings
+from indextables.plan.columns import Columns, describe_columns, file_mappings, read_mapping
 from indextables.plan.filters import FilterPlan, plan_filters
 from indextables.plan.prune import trusted_columns
 from indextables.plan.split_bounds import SplitBounds
@@ -18,7 +18,7 @@ from indextables.runtime.cache import Cache
 from indextables.runtime.handles import native_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
 
@@ -51,19 +51,26 @@ def _describe(store: Store, snapshot: Snapshot) -> Columns:
     )
 
 
-def _mappings(store: Store, snapshot: Snapshot) -> Collection[str]:
-    """The document mappings: of the table, else of its entries, else of one of its splits.
+def _mappings(store: Store, snapshot: Snapshot) -> list[str]:
+    """The document mappings of a table, then those of its entries, then that of one of its splits.
 
-    Logs of the first protocol versions have none, and all splits of a table are indexed alike.
+    Tables of other writers may have any of them; all splits of a table are indexed alike.
     """
-    if snapshot.registry or INDEXING_KEY in snapshot.metadata.configuration:
-        return snapshot.registry.values()
+    found = [*snapshot.registry.values()]
+    if INDEXING_KEY in snapshot.metadata.configuration or _cover(found, snapshot):
+        return found
     files = snapshot.files()
-    found = file_mappings(files)
-    if found or not files.num_rows:
+    found += file_mappings(files)
+    if _cover(found, snapshot) or not files.num_rows:
         return found
     split = Split(native_store(*store.native()), files.column("path")[0].as_py())
-    return [json.dumps(split.describe()["doc_mapping"])]
+    return [*found, json.dumps(split.describe()["doc_mapping"])]
+
+
+def _cover(mappings: Sequence[str], snapshot: Snapshot) -> bool:
+    """Whether document mappings describe all columns."""
+    known = {field["name"] for text in mappings for field in read_mapping(text)}
+    return {*snapshot.schema.names} <= known | {*snapshot.partition_columns}
 
 
 def bounds_of(table: OpenTable, files: pa.Table) -> SplitBounds:
