@@ -188,7 +188,7 @@ CODES: dict[str, Code] = {
     ),
     "COLUMN_RESERVED": Code(
         UnsupportedError,
-        "{command} does not work on a table with a column named `{column}`, which names rows",
+        "{command} does not work on a table with a column named `{column}`, a row id column",
         "write the rows to a new table in which the column has another name",
         "0A000",
     ),
@@ -607,7 +607,7 @@ CODES: dict[str, Code] = {
     "PAGE_PORT": Code(
         StorageError,
         "port {port} of 127.0.0.1 cannot be opened: {detail}",
-        "choose another --port, or none for any that is free",
+        "choose another --port, or omit it to use any free port",
         "58030",
     ),
     "PAGE_UNKNOWN": Code(
@@ -844,8 +844,8 @@ CODES: dict[str, Code] = {
     ),
     "SEARCH_MODE": Code(
         InvalidError,
-        "`{mode}` is not a mode of search; allowed: {allowed}",
-        "use `query` for the query language, `simple` for what a person types",
+        "`{mode}` is not a search mode; allowed: {allowed}",
+        "use `query` for the query language, `simple` for free text",
         "22023",
     ),
     "SEARCH_NOT_PUSHED": Code(

@@ -27,8 +27,8 @@ READ_VERSION = Option(
     "companion.readVersion",
     choice("latest", "indexed"),
     "latest",
-    "Which version of the source a query sees: its newest, whatever is indexed, or the one that "
-    "the last complete BUILD indexed, without a look at the source.",
+    "Version of the source that a query sees: the latest, indexed or not, or the one that the last "
+    "complete BUILD indexed, without checking the source.",
     _GROUP,
     _EVERYWHERE,
 )
@@ -45,7 +45,7 @@ MAX_PENDING_BYTES = Option(
     "companion.maxPendingSize",
     SIZE,
     1 << 30,
-    "Most bytes of source files that a query searches without an index.",
+    "Maximum bytes of source files that a query searches without an index.",
     _GROUP,
     _EVERYWHERE,
 )
@@ -53,7 +53,7 @@ REWRITE_BELOW = Option(
     "companion.sync.rewriteBelow",
     number(0, 1),
     0.5,
-    "A split with a smaller share of live rows is built again by the next BUILD.",
+    "The next BUILD rebuilds splits with a smaller share of live rows.",
     _GROUP,
     _EVERYWHERE,
 )
@@ -61,7 +61,7 @@ STORED_COLUMNS = Option(
     "companion.storedColumns",
     NAMES,
     (),
-    "Columns whose values the index keeps, too, for faster access to single rows.",
+    "Columns whose values are also stored in the index, for faster access to single rows.",
     _GROUP,
     _EVERYWHERE,
 )
@@ -77,8 +77,8 @@ ANSWERS = Option(
     "companion.answers",
     choice("searches", "all", "none"),
     "searches",
-    "Which queries of a source table its companion answers: those with a search, also filters, "
-    "aggregations and top-k that the index answers completely, or none.",
+    "Queries of a source table that its companion answers: `searches`, also filters, aggregations "
+    "and top-k that the index answers completely (`all`), or `none`.",
     _GROUP,
 )
 REGION = Option(
@@ -92,11 +92,11 @@ CATALOG_TTL_MINUTES = Option(
     "catalog.cache.ttl.minutes",
     integer(0),
     60,
-    "Minutes that IndexTablesCatalog remembers where the companion of a table is.",
+    "Minutes for which IndexTablesCatalog caches the location of a companion.",
     _GROUP,
     (Scope.SESSION,),
 )
-# properties of source tables that say where their companion is
+# properties of source tables that give the location of their companion
 SOURCE_INDEX = "indextables.companion.location"
 SOURCE_INDEX_ROOT = "indextables.companion.indexroot"
 SOURCE_INDEX_PATH = "indextables.companion.tableroot.relativepath"
@@ -105,7 +105,7 @@ TABLE_ROOT = Option(
     "companion.tableRootDesignator",
     _TEXT,
     None,
-    "Name of the root the source's files are read from.",
+    "Name of the table root from which the source's files are read.",
     _GROUP,
 )
 WRITER_HEAP_BYTES = Option(
@@ -119,7 +119,7 @@ MAX_HASHED_FASTFIELDS = Option(
     "companion.maxAutomaticHashedFastfields",
     integer(0),
     10,
-    "Most string columns that get a columnar copy without HASHED FASTFIELDS.",
+    "Maximum string columns that get a columnar copy without HASHED FASTFIELDS.",
     _GROUP,
 )
 SYNC_BATCH_SIZE = Option(
@@ -140,7 +140,7 @@ STREAM_MAX_ERRORS = Option(
     "companion.stream.maxConsecutiveErrors",
     integer(1),
     10,
-    "Failures in a row after which streaming stops.",
+    "Consecutive failures after which streaming stops.",
     _GROUP,
 )
 STREAM_BACKOFF = Option(
@@ -154,7 +154,7 @@ STREAM_QUIET_POLLS = Option(
     "companion.stream.quietPollLogInterval",
     integer(1),
     10,
-    "Every so many polls without news are logged.",
+    "Number of polls without changes per log message.",
     _GROUP,
 )
 ICEBERG_CATALOG_TYPE = Option(
@@ -164,7 +164,7 @@ ICEBERG_CATALOG_TYPE = Option(
     "Kind of the Iceberg catalog.",
     _GROUP,
 )
-ICEBERG_URI = Option("iceberg.uri", _TEXT, None, "Address of the Iceberg catalog.", _GROUP)
+ICEBERG_URI = Option("iceberg.uri", _TEXT, None, "URL of the Iceberg catalog.", _GROUP)
 ICEBERG_WAREHOUSE = Option("iceberg.warehouse", _TEXT, None, "Warehouse of the catalog.", _GROUP)
 ICEBERG_TOKEN = Option(
     "iceberg.token",
@@ -186,14 +186,14 @@ ICEBERG_S3_ENDPOINT = Option(
     "iceberg.s3Endpoint",
     _TEXT,
     None,
-    "Address of the store of Iceberg's files.",
+    "URL of the store of Iceberg's files.",
     _GROUP,
 )
 ICEBERG_S3_PATH_STYLE = Option(
     "iceberg.s3PathStyleAccess",
     BOOLEAN,
     default=False,
-    doc="The bucket in the path, for the store of Iceberg's files.",
+    doc="Put the bucket into the path of the URL, for the store of Iceberg's files.",
     group=_GROUP,
 )
 SOURCE_CREDENTIALS = Option(

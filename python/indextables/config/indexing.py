@@ -128,8 +128,8 @@ STOP_WORDS = Option(
     "indexing.stopwords",
     Parser(_stop_words, "a language such as `en`, or words separated by commas"),
     (),
-    "Words of a text column that are not indexed: those of a language (`en`), or a list. Beside "
-    "other words a query does not look for them.",
+    "Words of a text column that are not indexed: those of a language (`en`), or a list. In a "
+    "query with other words they are ignored.",
     _GROUP,
     _ALL,
     per_field=True,
@@ -138,8 +138,8 @@ SYNONYMS = Option(
     "indexing.synonyms",
     Parser(_synonyms, "groups such as `database=db, postgres=pg=postgresql`"),
     (),
-    "Words of a text column that are one word: groups separated by commas, the words of a group "
-    "by `=`. The first word of each group is indexed for all of them.",
+    "Synonyms of a text column: groups separated by commas, the words of a group by `=`. All words "
+    "of a group are indexed as the first one.",
     _GROUP,
     _ALL,
     per_field=True,

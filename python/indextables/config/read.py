@@ -51,10 +51,10 @@ SCORE = Option(
     "read.score",
     choice("table", "split"),
     "table",
-    "What `_score` is computed from. `table`: the live rows of the whole table, so that a row's "
-    "score does not depend on the layout; every split is asked once per query how many of its rows "
-    "have the words. `split`: the rows of each split alone, deleted ones included, which asks no "
-    "other split; scores of rows in different splits compare only roughly.",
+    "Statistics that `_score` is computed from. `table`: those of the live rows of the whole "
+    "table, so that a score does not depend on the layout; every split counts its rows with the "
+    "words once per query. `split`: those of each split alone, including deleted rows; this is "
+    "cheaper, but scores of rows in different splits are only roughly comparable.",
     _GROUP,
     _ALL,
 )
@@ -139,8 +139,8 @@ SUGGEST_MAX_SPLITS = Option(
     "read.suggest.maxSplits",
     integer(0),
     100,
-    "Maximum number of splits whose words are suggested (`suggest`, `did_you_mean`, the page): the "
-    "largest ones, whose rows are counted; 0 reads every split.",
+    "Maximum number of splits whose words are suggested (`suggest`, `did_you_mean`, the page), "
+    "largest first; 0 reads every split.",
     _GROUP,
     _ALL,
 )
@@ -175,9 +175,9 @@ SNIPPET_SIZE = Option(
 )
 SNIPPET_TAGS = Option(
     "read.snippet.tags",
-    Parser(_tags, "two texts separated by a comma, such as `<em>,</em>`"),
+    Parser(_tags, "two strings separated by a comma, such as `<em>,</em>`"),
     ("<b>", "</b>"),
-    "What stands before and after each matching word of `_snippet`.",
+    "Marks before and after each matching word of `_snippet`.",
     _GROUP,
 )
 BATCH_ENABLED = Option(
