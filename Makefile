@@ -182,7 +182,7 @@ $(PYO3_CONFIG_FILE):
 
 $(NATIVE): $(RUST_SOURCES) $(VENV)/.ready | $(PYO3_CONFIG_FILE)
 	$(call cached,$(PROFILE) $$(rustc --version),$(RUST_SOURCES), \
-		echo "Compiling the engine ($(PROFILE)): minutes the first time, then dependencies are cached in $(CACHE)"; \
+		echo "Compiling the engine ($(PROFILE)): minutes the first time; dependencies are cached in $(CACHE)"; \
 		(cd rust && cargo rustc --profile $(PROFILE) --lib --features python --crate-type cdylib $(LINK)); \
 		cp $(CARGO_TARGET_DIR)/$(subst dev,debug,$(PROFILE))/libindextables_engine.$(DYLIB) $$fresh)
 
