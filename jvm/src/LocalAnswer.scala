@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -165,17 +166,33 @@ object LocalAnswer {
 
   /** Call `use` with each row; a row is valid only during the call. */
   def foreachRow(stream: Array[Byte])(use: InternalRow => Unit): Unit = {
-    val allocator = ArrowUtils.rootAllocator.newChildAllocator("indextables answer", 0, Long.MaxValue)
-    val reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator)
-    try {
-      val root = reader.getVectorSchemaRoot
-      while (reader.loadNextBatch()) {
-        val columns = root.getFieldVectors.asScala.map(v => new BorrowedVector(v): ColumnVector).toArray
-        new ColumnarBatch(columns, root.getRowCount).rowIterator().asScala.foreach(use)
-      }
-    } finally {
-      reader.close()
-      allocator.close()
-    }
+    val batches = new AnswerReader(stream)
+    try while (batches.next()) batches.get().rowIterator().asScala.foreach(use) finally batches.close()
   }
+}
+
+/** The batches of an Arrow stream; each is valid until the next one is loaded. */
+class AnswerReader(stream: Array[Byte]) extends PartitionReader[ColumnarBatch] {
+  private val allocator = ArrowUtils.rootAllocator.newChildAllocator("indextables answer", 0, Long.MaxValue)
+  private val reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator)
+
+  override def next(): Boolean = reader.loadNextBatch()
+  override def get(): ColumnarBatch = {
+    val root = reader.getVectorSchemaRoot
+    val columns = root.getFieldVectors.asScala.map(v => new BorrowedVector(v): ColumnVector).toArray
+    new ColumnarBatch(columns, root.getRowCount)
+  }
+  override def close(): Unit = {
+    reader.close()
+    allocator.close()
+  }
+}
+
+/** Reads tasks that hold their rows, without a Python worker. */
+object AnswerReaders extends PartitionReaderFactory {
+  override def supportColumnarReads(partition: InputPartition): Boolean = true
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    throw new UnsupportedOperationException("rows are read in batches")
+  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
+    new AnswerReader(partition.asInstanceOf[AnsweredTask].rows)
 }

@@ -135,13 +135,19 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
 
   override def planInputPartitions(): Array[InputPartition] = {
     val reply = planned(distributed = true)
-    val hosts = reply.json.get("hosts")
-    val keys = if (partitionedBy(reply).isEmpty) None else Some(keysOf(reply))
-    reply.parts.slice(1, 1 + hosts.size).zipWithIndex.map { case (part, i) =>
-      val places = hosts.path(i).elements().asScala.map(_.asText).toArray
-      keys.fold(new Task(i, part, places))(found => new KeyedTask(i, part, places, found(i)))
+    if (holdsRows(reply)) reply.parts.zipWithIndex.map { case (rows, i) => new AnsweredTask(i, rows) }
+    else {
+      val hosts = reply.json.get("hosts")
+      val keys = if (partitionedBy(reply).isEmpty) None else Some(keysOf(reply))
+      reply.parts.slice(1, 1 + hosts.size).zipWithIndex.map { case (part, i) =>
+        val places = hosts.path(i).elements().asScala.map(_.asText).toArray
+        keys.fold(new Task(i, part, places))(found => new KeyedTask(i, part, places, found(i)))
+      }
     }
   }
+
+  /** Whether the parts of a plan are the rows of its tasks, in place of what their workers read. */
+  private def holdsRows(reply: Reply): Boolean = reply.json.path("answered").asBoolean(false)
 
   /** The partition columns by which tasks are divided; most plans have none. */
   private def partitionedBy(reply: Reply): Array[String] =
@@ -161,7 +167,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   }
   override def createReaderFactory(): PartitionReaderFactory = {
     val reply = planned(distributed = true)
-    new TaskReaders(reply.parts(0), output)
+    if (holdsRows(reply)) AnswerReaders else new TaskReaders(reply.parts(0), output)
   }
 
   private def runtimeColumns: Array[String] =
@@ -266,6 +272,10 @@ class EmptyScan(schema: StructType) extends Scan with Batch {
 class Task(index: Int, content: Array[Byte], hosts: Array[String]) extends PythonInputPartition(index, content) {
   override def preferredLocations(): Array[String] = hosts
 }
+
+/** A task with its rows, as an Arrow stream: the planner has found them already. */
+@SerialVersionUID(1L)
+class AnsweredTask(val index: Int, val rows: Array[Byte]) extends InputPartition
 
 /** A task whose rows all have the same values of the partition columns. */
 @SerialVersionUID(1L)

@@ -44,6 +44,9 @@ def truth(spark: Any, tmp_path_factory: Any) -> Any:
     rows.createOrReplaceTempView("truth")
     reader = spark.read.format("indextables").options(**TASKS)
     reader.load(table).createOrReplaceTempView("joined")
+    # the whole table is too much for the planner, the rows of some keys are not
+    few = spark.read.format("indextables").option("read.local.maxRows", 200)
+    few.load(table).createOrReplaceTempView("answered")
     reader.option("read.join.maxKeys", 5).load(table).createOrReplaceTempView("joined_by_few")
     reader.option("read.join.maxKeys", 0).load(table).createOrReplaceTempView("joined_by_none")
     # null, NaN, both zeros, several rows of a key, and keys of no row
@@ -51,6 +54,8 @@ def truth(spark: Any, tmp_path_factory: Any) -> Any:
     keys = some.union(some.where("id % 2 = 0").withColumn("id", some.id + 10_000)).coalesce(1)
     keys.write.parquet(str(folder / "keys"))
     spark.read.parquet(str(folder / "keys")).createOrReplaceTempView("keys")
+    spark.table("keys").where("id < 20").write.parquet(str(folder / "few"))
+    spark.read.parquet(str(folder / "few")).createOrReplaceTempView("few")
     return rows
 
 
@@ -92,6 +97,33 @@ def test_every_kind_of_join_returns_the_rows_of_parquet(
     del truth
     plan = check(spark, statement.replace("{c}", "word"), hint)
     assert narrowed(plan) == (JOINS[statement] in (True, hint)), plan
+
+
+@pytest.mark.parametrize("column", ["id", "i32", "f64", "big", "word", "ts", "day", "person.age"])
+def test_few_rows_of_keys_come_from_the_planner(spark: Any, truth: Any, column: str) -> None:
+    del truth
+    for hint in (BROADCAST, MERGE):
+        statement = f"SELECT t.*, k.id FROM {{t}} t JOIN few k ON t.{column} = k.{column}"
+        plan = check(spark, statement, hint, "answered")
+        assert narrowed(plan), plan
+        assert "answered by: planner" in plan, plan
+
+
+def test_many_rows_of_keys_are_divided_among_tasks(spark: Any, tmp_path: Path) -> None:
+    rows = spark.range(12_000).selectExpr("id % 4000 AS key", "repeat(uuid(), 30) AS text")
+    rows.write.format("indextables").save(str(tmp_path / "table"))
+    spark.read.format("indextables").load(str(tmp_path / "table")).createOrReplaceTempView("long")
+    spark.range(1000).createOrReplaceTempView("short")
+    frame = spark.sql(
+        "SELECT /*+ BROADCAST(s) */ spark_partition_id() AS task, text "
+        "FROM long l JOIN short s ON l.key = s.id"
+    )
+    found = frame.collect()
+    assert len({row.text for row in found}) == len(found) == 3000
+    assert len({row.task for row in found}) > 1
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    assert narrowed(plan), plan
+    assert "answered by: planner" in plan, plan
 
 
 def test_without_adaptive_plans_keys_are_looked_up_too(spark: Any, truth: Any) -> None:
@@ -160,9 +192,10 @@ CHANGES = {
 }
 
 
+@pytest.mark.parametrize("setting", ["read.local.enabled=false", "read.local.maxRows=200"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_row_changes_find_their_rows_by_the_index(
-    spark: Any, truth: Any, tmp_path: Path, change: str
+    spark: Any, truth: Any, tmp_path: Path, change: str, setting: str
 ) -> None:
     keys = spark.sql("SELECT DISTINCT id FROM keys WHERE id % 2 = 0").localCheckpoint()
     keys.createOrReplaceTempView("changing")
@@ -174,13 +207,14 @@ def test_row_changes_find_their_rows_by_the_index(
         after = after.union(keys.join(before, "id", "left_anti").selectExpr("id", "5L"))
     table = str(tmp_path / "table")
     before.repartition(3).write.format("indextables").save(table)
-    spark.conf.set("spark.indextables.read.local.enabled", "false")
+    key, _, value = f"spark.indextables.{setting}".partition("=")
+    spark.conf.set(key, value)
     try:
         text = CHANGES[change].replace("{t}", f"indextables.`{table}`")
         shown = spark.sql(f"EXPLAIN {text}").head()[0]
         spark.sql(text)
     finally:
-        spark.conf.unset("spark.indextables.read.local.enabled")
+        spark.conf.unset(key)
     assert re.search(r"RuntimeFilters: \[dynamicpruningexpression\(id#", shown), shown
     found = spark.read.format("indextables").load(table)
     assert multiset(found.collect()) == multiset(after.collect())

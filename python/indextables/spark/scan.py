@@ -20,11 +20,13 @@ from indextables.spark.filtering import filters_of, scan_request
 from indextables.spark.plans import planned
 from indextables.spark.read_task import shipped_scan
 from indextables.spark.schema import to_spark_json
-from indextables.spark.shipping import to_stream
+from indextables.spark.shipping import in_parts, to_stream
 from indextables.spark.warm import open_table, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
 
     from indextables.read.scan import Scan
     from indextables.spark.planner import Answer
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 # a plan includes its rows if that reads less than this; EXPLAIN pays for it too
 _CARRIED_BYTES = 8 << 20
+# Spark warns of tasks of more than 1,000 KiB
+_TASK_BYTES = 900 << 10
 
 
 def push(request: Request) -> dict[str, Any]:
@@ -73,15 +77,16 @@ def _refuses(body: Mapping[str, Any], scan: Scan) -> bool:
 
 
 def plan(request: Request) -> Answer:
-    """The scan as Spark needs it: statistics, what EXPLAIN shows, and tasks unless it is local."""
+    """The scan as Spark needs it: statistics, what EXPLAIN shows, and its rows or its tasks."""
     if changes.is_change_feed(request):
         return changes.plan(request)
     scan = scan_of(request)
-    local = scan.local and not request.body.get("distributed")
-    reply = _described(request.body, scan, local=local)
-    if local:
-        return _with_rows(request, scan, reply)
+    if scan.local and not request.body.get("distributed"):
+        return _with_rows(request, scan)
     columns = reported_columns(scan)
+    if scan.local and not columns:
+        return _in_tasks(request, scan)
+    reply = _described(request.body, scan, local=False)
     parts, tasks = shipped_scan(scan, request, columns)
     reply["hosts"] = [[task.host] if task.host else [] for task in tasks]
     if columns:  # their values follow the tasks
@@ -92,26 +97,36 @@ def plan(request: Request) -> Answer:
 
 def run(request: Request) -> Answer:
     """The whole answer, as an Arrow stream."""
-    return _answered(request, scan_of(request))
+    reply, rows = _answered(request, scan_of(request))
+    return reply, [to_stream(rows)]
 
 
-def _with_rows(request: Request, scan: Scan, reply: dict[str, Any]) -> Answer:
+def _with_rows(request: Request, scan: Scan) -> Answer:
     """A plan with its rows, if that costs no more than another call."""
+    reply = _described(request.body, scan, local=True)
     if touched_bytes(scan.plan, scan.table.columns) > _CARRIED_BYTES:
         return reply, []
     try:
-        answer, parts = _answered(request, scan)
+        answer, rows = _answered(request, scan)
     except IndexTablesError:  # a plan does not fail for its rows: reading them raises the error
         return reply, []
-    return reply | answer, parts
+    return reply | answer, [to_stream(rows)]
 
 
-def _answered(request: Request, scan: Scan) -> Answer:
+def _in_tasks(request: Request, scan: Scan) -> Answer:
+    """A plan whose tasks hold their rows, such as the few that a join asks for by their keys."""
+    reply = _described(request.body, scan, local=True)
+    answer, rows = _answered(request, scan)
+    streams = [to_stream(part) for part in in_parts(rows, _TASK_BYTES)]
+    return reply | answer | {"local": False, "answered": True}, streams
+
+
+def _answered(request: Request, scan: Scan) -> tuple[dict[str, Any], pa.Table]:
     follow(orders(request.app))
     before = fetched()
-    result = to_stream(run_scan(scan))
+    rows = run_scan(scan)
     counted = (fetched() - before).metrics() if scan.spec.is_remote else {}
-    return {"metrics": scan.metrics | counted}, [result]
+    return {"metrics": scan.metrics | counted}, rows
 
 
 def scan_of(request: Request) -> Scan:

@@ -33,6 +33,13 @@ def pickled(
     return shipped
 
 
+def in_parts(table: pa.Table, most_bytes: int) -> Iterator[pa.Table]:
+    """Rows in parts of about this size; none if there are no rows."""
+    parts = -(-table.nbytes // most_bytes) or 1
+    rows = -(-table.num_rows // parts) or 1
+    return (table.slice(first, rows) for first in range(0, table.num_rows, rows))
+
+
 def to_stream(table: pa.Table) -> bytes:
     """Rows as an Arrow stream for the hooks."""
     sink = pa.BufferOutputStream()
