@@ -150,6 +150,16 @@ def profile_sections(reset: bool = False) -> list[dict[str, Any]]:
 # --- query.rs
 
 @final
+class Fields:
+    """The columns that a query may name; described once, for any number of queries.
+
+    A description has `name`, `type` (Spark's name of the type), `role` (string, text, json, ip)
+    and, for text, `record`.
+    """
+
+    def __new__(cls, described: Sequence[Mapping[str, Any]]) -> Fields: ...
+
+@final
 class Query:
     """A query tree, built once per scan and run on every split of it; pickles as its tree.
 
@@ -161,15 +171,15 @@ class Query:
     @staticmethod
     def parse(
         text: str,
-        fields: Sequence[Mapping[str, Any]],
+        fields: Fields,
         default_fields: Sequence[str] = ...,
         mode: str = "any",
     ) -> Query:
         """Parse a query in the query language.
 
-        `fields` describe the columns that may be named by `name`, `type`, `role` and `record`.
-        Words without a field are looked up in `default_fields`, or in all fields that the mode
-        (any, text, exact) admits. Raises QuerySyntaxError with the position of what is wrong.
+        `fields` are the columns that may be named. Words without a field are looked up in
+        `default_fields`, or in all fields that the mode (any, text, exact) admits. Raises
+        QuerySyntaxError with the position of what is wrong.
         """
     @staticmethod
     def plain(text: str) -> str:
@@ -180,7 +190,7 @@ class Query:
     def match_rows(self, batch: Any, fields: Sequence[Mapping[str, Any]]) -> ArrowBatch:
         """Which rows of a batch the query finds, without an index: one column of truth values.
 
-        `fields` are those of `parse`, with the name of the `tokenizer` of text.
+        `fields` are described as for `Fields`, with the name of the `tokenizer` of text.
         """
     @property
     def tree(self) -> dict[str, Any]:

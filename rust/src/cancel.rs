@@ -6,11 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{EngineError, Result};
 
-#[derive(Debug, Clone, Default)]
+/// Looks for a reason to stop that nobody tells.
+type Look = dyn Fn() -> bool + Send + Sync;
+
+#[derive(Clone, Default)]
 pub struct Cancel {
     asked: Arc<AtomicBool>,
     /// Stops this work too: that of the caller.
     outer: Option<Arc<Cancel>>,
+    look: Option<Arc<Look>>,
 }
 
 thread_local! {
@@ -24,12 +28,17 @@ impl Cancel {
         Self { outer: Self::current().map(Arc::new), ..Self::default() }
     }
 
+    /// The same, which also stops where `look` finds a reason; every check asks it.
+    pub fn looking(self, look: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { look: Some(Arc::new(look)), ..self }
+    }
+
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
 
     pub fn check(&self) -> Result<()> {
-        if self.asked.load(Ordering::Relaxed) {
+        if self.asked.load(Ordering::Relaxed) || self.look.as_ref().is_some_and(|look| look()) {
             return Err(EngineError::Interrupted);
         }
         self.outer.as_deref().map_or(Ok(()), Self::check)
@@ -61,6 +70,17 @@ impl Cancel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_that_is_found_stops_work_and_what_is_inside_of_it() {
+        let reason = Arc::new(AtomicBool::new(false));
+        let seen = reason.clone();
+        let work = Cancel::default().looking(move || seen.load(Ordering::Relaxed));
+        let part = Cancel::during(Some(work.clone()), Cancel::inner);
+        assert!(work.check().is_ok() && part.check().is_ok());
+        reason.store(true, Ordering::Relaxed);
+        assert!(work.check().is_err() && part.check().is_err());
+    }
 
     #[test]
     fn what_stops_a_thread_stops_a_part_of_its_work_and_not_the_other_way_round() {

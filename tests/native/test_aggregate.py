@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import signal
 from collections import defaultdict
 from decimal import localcontext
 from typing import Any
@@ -225,3 +226,31 @@ def test_groups_of_other_writers_merge_over_their_segments(fixtures):
     for level in expected_rows["level"].to_pylist():
         want[level] += 1
     assert totals == want
+
+
+def test_a_long_aggregation_stops_when_a_signal_raises(tmp_path):
+    class StopError(Exception):
+        pass
+
+    def stop(*_):
+        raise StopError
+
+    count = 400_000
+    rows = pa.table({"key": pa.array(range(count)), "value": pa.array([2**62] * count)})
+    rows = pa.concat_tables([rows, rows.slice(0, 1), rows.slice(0, 1)])
+    store, path = write_split(tmp_path, rows)
+    split = open_again(tmp_path, store, path, rows.schema)
+    functions = [{"op": op, "field": "value"} for op in ("sum", "min", "max", "count")]
+    request = {"group_by": [{"field": "key"}], "functions": functions, "ansi": True}
+    schema = pa.schema([(name, pa.int64()) for name in ("key", "s", "lo", "hi", "n")])
+    # at its end it fails: what raises the signal's exception is not the interpreter after it
+    with pytest.raises(IndexTablesError, match="ARITHMETIC_OVERFLOW"):
+        split.aggregate(None, request, schema)
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        with pytest.raises(StopError):
+            split.aggregate(None, request, schema)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -6,15 +6,17 @@ import pickle
 
 import pytest
 
-from indextables.engine.query import Query, parse_query
+from indextables.engine.query import Fields, Query, parse_query
 from indextables.errors import IndexTablesError, InvalidError, QuerySyntaxError
 
-FIELDS = [
-    {"name": "message", "type": "string", "role": "text"},
-    {"name": "level", "type": "string", "role": "string"},
-    {"name": "status", "type": "integer"},
-    {"name": "data", "type": "string", "role": "json"},
-]
+FIELDS = Fields(
+    [
+        {"name": "message", "type": "string", "role": "text"},
+        {"name": "level", "type": "string", "role": "string"},
+        {"name": "status", "type": "integer"},
+        {"name": "data", "type": "string", "role": "json"},
+    ]
+)
 
 
 def test_a_tree_is_returned_when_the_text_parses():

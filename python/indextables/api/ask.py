@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from indextables.config.settings import resolve
-from indextables.engine.query import at_time, parse_query, plain_query
+from indextables.engine.query import Fields, at_time, parse_query, plain_query
 from indextables.errors import error
 from indextables.expr.predicate import ALL_FIELDS, Predicate, Search, map_searches
 from indextables.expr.where import parse_where
@@ -49,7 +49,7 @@ def search_text(
     if not fields:
         return text
     weights = fields if isinstance(fields, Mapping) else dict.fromkeys(fields, 1.0)
-    known = [{"name": name, "role": "text"} for name in weights]
+    known = Fields([{"name": name, "role": "text"} for name in weights])
     parse_query(text, known, list(weights))  # alone it must be a query, too
     listed = ", ".join(f"{_escaped(name)}^{weight:f}" for name, weight in weights.items())
     return f"{{{listed}}}:({text})"

@@ -393,7 +393,14 @@ class Table:
         types = {**PSEUDO, **{field.name: field.type for field in self.schema}}
         return {name: pa.field(name, kind) for name, kind in types.items()}
 
+    @cached_property
+    def _rows(self) -> pa.Schema:
+        """Rows with all columns."""
+        return pa.schema([self._fields[name] for name in self._names])
+
     def _wanted(self, names: Sequence[str]) -> pa.Schema:
+        if names == self._names:
+            return self._rows
         unknown = [name for name in names if name not in self._fields]
         if unknown:
             available = ", ".join(self.schema.names)

@@ -54,7 +54,8 @@ class Settings:
 
     def get(self, option: Option[T]) -> T:
         """Return the value of a key, or its default."""
-        return cast("T", self.values.get(option.key, option.default))
+        found: T = self.values.get(option.key, option.default)
+        return found
 
     def is_set(self, option: Option[T]) -> bool:
         """Whether the key was set."""

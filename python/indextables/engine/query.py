@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from indextables._native import Query
+from indextables._native import Fields, Query
 from indextables._native import analyze as _analyze
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVERY_ROW",
+    "Fields",
     "Query",
     "Token",
     "analyze",
@@ -29,15 +30,11 @@ EVERY_ROW = Query({"type": "all"})
 
 
 def parse_query(
-    text: str,
-    fields: Sequence[Mapping[str, Any]],
-    default_fields: Sequence[str] = (),
-    mode: str = "any",
+    text: str, fields: Fields, default_fields: Sequence[str] = (), mode: str = "any"
 ) -> Query:
     """Parse a search query; an error names the position.
 
-    `fields` are the columns a query may name: `name`, `type` (Spark's name of the type), `role`
-    (string, text, json, ip) and, for text, `record`. Words without a field are looked up in
+    `fields` are the columns a query may name. Words without a field are looked up in
     `default_fields`, or in all fields the mode (any, text, exact) admits.
     """
     return Query.parse(text, fields, list(default_fields), mode)
@@ -85,6 +82,6 @@ def match_rows(
 ) -> pa.Array:
     """Match the rows of a batch against a query without an index: the same rows as with one.
 
-    `fields` describe the columns as in `parse_query`, with the `tokenizer` of text.
+    `fields` describe the columns as for `Fields`, with the `tokenizer` of text.
     """
     return pa.record_batch(query.match_rows(batch, fields)).column(0)

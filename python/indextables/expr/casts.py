@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal as Number
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from indextables.expr.calendar import DAY_MICROS, year_of
@@ -45,6 +46,7 @@ class Domain:
         return Number((int(number < 0), digits, -self.scale))
 
 
+@lru_cache(maxsize=256)
 def domain_of(column_type: DataType) -> Domain | None:
     """The domain of a type, if its values are stored as whole numbers."""
     if isinstance(column_type, Decimal):
@@ -106,6 +108,9 @@ def _split_numeric(domain: Domain, value: Any, value_type: DataType) -> tuple[in
     """The first number that is not below `value`, and the first above it."""
     if not _is_number(value_type):
         return None
+    if isinstance(value, int):
+        number = value * 10**domain.scale
+        return number, number + 1
     exact = Fraction(value) * 10**domain.scale
     return math.ceil(exact), math.floor(exact) + 1
 
@@ -129,6 +134,8 @@ def _split_by_search(
 
 def crosses_zone(source: DataType, chain: tuple[DataType, ...]) -> bool:
     """Whether a cast of the chain depends on the session's time zone."""
+    if not chain:
+        return False
     kinds = [kind_of(step) for step in (source, *chain)]
     return any(
         one != other and "timestamp" in (one, other) and {one, other} <= {*_TIMES, YEAR.name}

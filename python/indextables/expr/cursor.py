@@ -43,7 +43,7 @@ class Cursor:
 
     def takes(self, *words: str) -> bool:
         """Take these words or symbols if they follow."""
-        if self.peek.spelled != words[0]:  # nearly always
+        if self.tokens[self.at].spelled != words[0]:  # nearly always
             return False
         end = self.at + len(words)
         found = [token.spelled for token in self.tokens[self.at : end]] == [*words]

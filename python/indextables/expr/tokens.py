@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from typing import NamedTuple
 
 from indextables.errors import error
 
@@ -20,24 +19,22 @@ class Kind(StrEnum):
     END = "end of the command"
 
 
-@dataclass(frozen=True)
-class Token:
-    """A token; `value` is without quotes and escapes."""
+class Token(NamedTuple):
+    """A token; `value` is without quotes and escapes.
+
+    `spelled` is the upper-case word or the symbol, empty for names and strings in quotes.
+    """
 
     kind: Kind
     value: str
     start: int
     end: int
+    spelled: str = ""
 
     @property
     def word(self) -> str:
         """The upper-case word, empty for everything else: keywords are matched by it."""
-        return self.value.upper() if self.kind is Kind.WORD else ""
-
-    @cached_property
-    def spelled(self) -> str:
-        """The upper-case word or the symbol, empty for names and strings in quotes."""
-        return self.value if self.kind is Kind.SYMBOL else self.word
+        return self.spelled if self.kind is Kind.WORD else ""
 
     def is_symbol(self, symbol: str) -> bool:
         """Whether this is exactly that symbol."""
@@ -46,8 +43,13 @@ class Token:
 
 _SKIP = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _WORD = re.compile(r"\w+")
-_STRING = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL)
-_QUOTED = re.compile(r"`(?:[^`]|``)+`")
+_STRING = r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\""
+_QUOTED = r"`(?:[^`]|``)+`"
+# one match per token; what lies between tokens is in no group
+_TOKEN = re.compile(
+    rf"{_SKIP.pattern}|(?P<word>\w+)|(?P<string>{_STRING})|(?P<quoted>{_QUOTED})|(?P<symbol>.)",
+    re.DOTALL,
+)
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 _WILDCARDS = "%_"
@@ -55,12 +57,7 @@ _WILDCARDS = "%_"
 
 def tokenize(text: str) -> list[Token]:
     """All tokens, the last one of kind END."""
-    tokens: list[Token] = []
-    at = _skip(text, 0)
-    while at < len(text):
-        token = _next(text, at)
-        tokens.append(token)
-        at = _skip(text, token.end)
+    tokens = [_token(found) for found in _TOKEN.finditer(text) if found.lastgroup is not None]
     return [*tokens, Token(Kind.END, "", len(text), len(text))]
 
 
@@ -79,16 +76,17 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _next(text: str, at: int) -> Token:
-    if found := _WORD.match(text, at):
-        return Token(Kind.WORD, found[0], at, found.end())
-    if found := _STRING.match(text, at):
-        return Token(Kind.STRING, _unescape(found[0]), at, found.end())
-    if found := _QUOTED.match(text, at):
-        return Token(Kind.QUOTED, found[0][1:-1].replace("``", "`"), at, found.end())
-    if text[at] in "'\"`" or text.startswith("/*", at):
-        raise syntax_error("this quote or comment has no end", text, at)
-    return Token(Kind.SYMBOL, text[at], at, at + 1)
+def _token(found: re.Match[str]) -> Token:
+    kind, value, (start, end) = found.lastgroup, found[0], found.span()
+    if kind == "word":
+        return Token(Kind.WORD, value, start, end, value.upper())
+    if kind == "string":
+        return Token(Kind.STRING, _unescape(value), start, end)
+    if kind == "quoted":
+        return Token(Kind.QUOTED, value[1:-1].replace("``", "`"), start, end)
+    if value in "'\"`" or found.string.startswith("/*", start):
+        raise syntax_error("this quote or comment has no end", found.string, start)
+    return Token(Kind.SYMBOL, value, start, end, value)
 
 
 def _unescape(literal: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from indextables.errors import error
@@ -45,6 +44,8 @@ _NOT_EQUAL = ("<>", "!=")
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FUNCTIONS = {"STARTSWITH": "prefix", "ENDSWITH": "suffix", "CONTAINS": "contains"}
 _SEARCH_ALL = "INDEXQUERYALL"
+# words before a string that say what it is
+_TYPED = ("DATE", "TIMESTAMP")
 _DECIMAL_TAIL = re.compile(r"\d+")
 
 
@@ -78,7 +79,7 @@ def _parse(parser: _Parser) -> Predicate:
 @dataclass
 class _Parser(Cursor):
     schema: Struct = field(kw_only=True)
-    searches: ClassVar[Mapping[str, str]] = SEARCH_MODES
+    searches: ClassVar[Mapping[str, str]] = {k.upper(): mode for k, mode in SEARCH_MODES.items()}
 
     def error(self, problem: str) -> Exception:
         """The error of a predicate that cannot be parsed."""
@@ -97,9 +98,12 @@ class _Parser(Cursor):
         return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def negation(self) -> Predicate:
-        if self.takes("NOT") or self.takes("!"):
+        begin = self.peek.spelled
+        if begin in ("NOT", "!"):
+            self.take()
             return Not(self.negation())
-        if self.takes("("):
+        if begin == "(":
+            self.take()
             inner = self.disjunction()
             self.take_symbol(")")
             return inner
@@ -117,10 +121,11 @@ class _Parser(Cursor):
             test = self.distinct(left) if self.takes("DISTINCT") else self.null(left)
             return Not(test) if negated else test
         negated = self.takes("NOT")
-        read = self.words.get(self.peek.spelled)
-        if read is not None:
+        word = self.peek.spelled
+        if word in _TESTS or word in self.searches:
             self.take()
-            test = read(self.column(left))
+            column = self.column(left)
+            test = _TESTS[word](self, column) if word in _TESTS else self.search(word, column)
             return Not(test) if negated else test
         self.need("IN, BETWEEN, LIKE, ILIKE or RLIKE", found=not negated)
         return self.comparison(left)
@@ -134,19 +139,14 @@ class _Parser(Cursor):
         column = self.column(left)
         return Not(Compare("<=>", column, self.literal(self.operand(), column)))
 
-    @cached_property
-    def words(self) -> dict[str, Callable[[Column], Predicate]]:
-        return {
-            "IN": self.one_of,
-            "BETWEEN": self.between,
-            "LIKE": lambda column: TextTest("like", column, self.pattern()),
-            "ILIKE": self.in_any_case,
-            "RLIKE": lambda column: TextTest("regex", column, self.pattern()),
-            **{name.upper(): partial(self.search, mode) for name, mode in self.searches.items()},
-        }
+    def like(self, column: Column) -> Predicate:
+        return TextTest("like", column, self.pattern())
 
-    def search(self, mode: str, column: Column) -> Predicate:
-        return Search(mode, column.path, self.pattern().value)
+    def regex(self, column: Column) -> Predicate:
+        return TextTest("regex", column, self.pattern())
+
+    def search(self, word: str, column: Column) -> Predicate:
+        return Search(self.searches[word], column.path, self.pattern().value)
 
     def search_all(self) -> Predicate:
         self.take_symbol("(")
@@ -212,21 +212,22 @@ class _Parser(Cursor):
             raise self.error(f"`{text}` is not a comparison")
         return text
 
-    def operand(self) -> _Operand:
+    def operand(self) -> _Operand:  # noqa: PLR0911 (one per kind)
         token = self.peek
         if token.kind is Kind.STRING:
             return _Text(self.take().value, quoted=True)
-        negative = self.takes("-")
-        token = self.peek
-        if negative or (token.kind is Kind.WORD and token.value[0].isdigit()):
-            return _Text(("-" if negative else "") + self.number(), quoted=False)
-        if token.word in ("TRUE", "FALSE"):
-            return _Text(self.take().value, quoted=False)
-        if self.takes("NULL"):
-            return None
-        if token.word in ("DATE", "TIMESTAMP") and self.tokens[self.at + 1].kind is Kind.STRING:
-            self.take()
-            return _Text(self.take().value, quoted=True)
+        if self.takes("-"):
+            return _Text("-" + self.number(), quoted=False)
+        if token.kind is Kind.WORD:
+            if token.value[0].isdigit():
+                return _Text(self.number(), quoted=False)
+            if token.spelled in ("TRUE", "FALSE"):
+                return _Text(self.take().value, quoted=False)
+            if self.takes("NULL"):
+                return None
+            if token.spelled in _TYPED and self.tokens[self.at + 1].kind is Kind.STRING:
+                self.take()
+                return _Text(self.take().value, quoted=True)
         self.need("a column or a value", found=token.kind in (Kind.WORD, Kind.QUOTED))
         return self.name()
 
@@ -267,6 +268,16 @@ class _Parser(Cursor):
         except (KeyError, ValueError, ArithmeticError):
             shown = kind.to_json()
             raise self.error(f"`{operand.value}` is not a value of type {shown}") from None
+
+
+# what follows a column
+_TESTS: Mapping[str, Callable[[_Parser, Column], Predicate]] = {
+    "IN": _Parser.one_of,
+    "BETWEEN": _Parser.between,
+    "LIKE": _Parser.like,
+    "ILIKE": _Parser.in_any_case,
+    "RLIKE": _Parser.regex,
+}
 
 
 @dataclass

@@ -176,7 +176,12 @@ class Struct(DataType):
 
     def get(self, name: str) -> Field | None:
         """The field of exactly this name."""
-        return next((f for f in self.fields if f.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Field]:
+        # the first one of a name that is there twice
+        return {field.name: field for field in reversed(self.fields)}
 
     def find(self, path: tuple[str, ...]) -> Field | None:
         """The field at a path through nested structs."""

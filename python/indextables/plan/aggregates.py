@@ -8,6 +8,7 @@ within a split: the engine never sees them, they are added from the log.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -68,12 +69,12 @@ class AggregatePlan:
     merges: tuple[str, ...]
     rows_index: int = -1
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The schema of partial results: group keys, then functions."""
         return pa.schema([output.field for output in self.outputs])
 
-    @property
+    @cached_property
     def from_log(self) -> bool:
         """Whether partition values and row counts in the log suffice."""
         return all(

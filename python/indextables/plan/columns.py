@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from indextables.engine.query import Fields
 from indextables.expr.values import FLOATING, NESTED, UNORDERED, kind_of
 from indextables.log.actions import INDEXING_KEY
 from indextables.model.kinds import KINDS
@@ -117,21 +119,35 @@ class Columns:
 
     def get(self, name: str) -> ColumnInfo | None:
         """The column of exactly this name."""
-        return next((info for info in self.infos if info.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnInfo]:
+        return {info.name: info for info in self.infos}
 
     def at(self, path: Path) -> ColumnInfo | None:
         """The column that a path begins with."""
         return self.get(path[0]) if path else None
 
-    @property
+    @cached_property
     def partition_names(self) -> tuple[str, ...]:
         """Partition columns, in schema order."""
         return tuple(info.name for info in self.infos if info.partition)
 
-    @property
+    @cached_property
     def searchable(self) -> tuple[ColumnInfo, ...]:
         """The columns that a search over all fields covers."""
         return tuple(info for info in self.infos if info.indexed and not info.partition)
+
+    @cached_property
+    def query_fields(self) -> Fields:
+        """The same columns, as the engine's parser of search queries knows them."""
+        return Fields(
+            [
+                {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
+                for c in self.searchable
+            ]
+        )
 
     def comparable(self, path: Path) -> bool:
         """Whether the engine compares the values at a path as Spark does."""

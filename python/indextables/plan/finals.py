@@ -7,6 +7,7 @@ distinct values.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -56,7 +57,7 @@ class CompletePlan:
     finals: tuple[Final, ...]
     ansi: bool = False
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the answer."""
         return pa.schema(
@@ -140,13 +141,14 @@ def _final_type(
     return LONG if how == "sum_distinct" and kind in INTEGRAL_BITS else DOUBLE
 
 
-def finish(partials: pa.Table, plan: CompletePlan) -> pa.Table:
-    """The answer from partial results."""
-    merged = merge_partials(partials, plan.partial, ansi=plan.ansi)
+def finish(partials: pa.Table, plan: CompletePlan, *, merged: bool = False) -> pa.Table:
+    """The answer from partial results, which are merged unless they have each group only once."""
+    if not merged:
+        partials = merge_partials(partials, plan.partial, ansi=plan.ansi)
     if plan.keys == plan.partial.keys:
-        arrays = [*merged.columns[: plan.keys], *(_final(merged, f) for f in plan.finals)]
+        arrays = [*partials.columns[: plan.keys], *(_final(partials, f) for f in plan.finals)]
         return pa.Table.from_arrays(arrays, schema=plan.schema)
-    return _finish_distinct(merged, plan)
+    return _finish_distinct(partials, plan)
 
 
 def _final(merged: pa.Table, final: Final) -> pa.ChunkedArray:

@@ -37,7 +37,9 @@ def complete_partial(
     arrays = []
     for position, output in enumerate(plan.outputs):
         if output.source == "engine":
-            arrays.append(batch.column(output.index).cast(output.field.type))
+            column = batch.column(output.index)
+            same = column.type == output.field.type
+            arrays.append(column if same else column.cast(output.field.type))
             continue
         value = pa.repeat(constants[output.column], batch.num_rows)
         arrays.append(_of_partition(output, value, rows, is_key=position < plan.keys))

@@ -28,7 +28,7 @@ def split_queries(
     Splits differ only in the truth of the tests on partition columns, so there are few queries
     however many splits there are.
     """
-    tests = _partition_tests(plan, columns)
+    tests = _partition_tests(plan, columns) if columns.partition_names else []
     if not tests:
         return [plan.query], [0] * files.num_rows
     values = partition_arrays(files, columns.schema, columns.partition_names)

@@ -64,10 +64,15 @@ class Extremes:
 
     @cached_property
     def few(self) -> list[Pair] | None:
-        """The values as Python numbers, if they are whole and of few splits."""
-        if len(self.low) > FEW or not self.is_whole:
+        """The values as Python compares them, if they are whole or strings, and of few splits."""
+        sides = [self.low, self.high]
+        if len(self.low) > FEW:
             return None
-        return list(zip(self.low.to_pylist(), self.high.to_pylist(), strict=True))
+        if pa.types.is_string(self.low.type):
+            sides = [side.cast(pa.binary()) for side in sides]
+        elif not self.is_whole:
+            return None
+        return list(zip(*(side.to_pylist() for side in sides), strict=True))
 
 
 def read_extremes(
@@ -232,7 +237,7 @@ def _days(text: pa.Array) -> pa.Array:
 def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
     """Per split: whether the predicate may hold for some value."""
     if known.few is not None and isinstance(leaf, Range | OneOf):
-        return may_overlap(known.few, _ranges(leaf))
+        return may_overlap(known.few, _ranges(leaf), cut=known.cut)
     if isinstance(leaf, OneOf):
         inside = [
             pc.and_(_up_to(known, last, inclusive=True), _from(known, first, inclusive=True))
@@ -250,11 +255,18 @@ def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
 
 
 def _ranges(leaf: Range | OneOf) -> list[tuple[Bound | None, Bound | None]]:
-    """The ranges in which a value must lie."""
+    """The ranges in which the key of a value must lie."""
     if isinstance(leaf, Range):
-        return [(leaf.lower, leaf.upper)]
-    found = _clusters(leaf.values)
-    return [(Bound(first, inclusive=True), Bound(last, inclusive=True)) for first, last in found]
+        return [(_key_of(leaf.lower), _key_of(leaf.upper))]
+    found = [
+        (Bound(first, inclusive=True), Bound(last, inclusive=True))
+        for first, last in _clusters(leaf.values)
+    ]
+    return [(_key_of(first), _key_of(last)) for first, last in found]
+
+
+def _key_of(end: Bound | None) -> Bound | None:
+    return end and Bound(order_key(end.value), end.inclusive)
 
 
 def _every(known: Extremes, *, value: bool) -> pa.Array:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from indextables.config import read as keys
 from indextables.engine.query import parse_query
 from indextables.engine.split import Split
-from indextables.expr.values import kind_of
 from indextables.log.actions import INDEXING_KEY
 from indextables.plan.columns import Columns, describe_columns, file_mappings, read_mapping
 from indextables.plan.filters import FilterPlan, plan_filters
@@ -94,15 +93,7 @@ def same_splits(known: pa.Table, files: pa.Table) -> bool:
 
 def query_check(columns: Columns) -> Callable[[str, list[str]], object]:
     """Parses search queries against the columns, so that errors come before any work."""
-
-    def check(text: str, defaults: list[str]) -> object:
-        fields = [
-            {"name": c.name, "type": kind_of(c.type), "role": c.role, "record": c.record}
-            for c in columns.searchable
-        ]
-        return parse_query(text, fields, defaults)
-
-    return check
+    return lambda text, defaults: parse_query(text, columns.query_fields, defaults)
 
 
 def plan_predicates(

@@ -138,10 +138,11 @@ def _partials(
 
     # other tasks use the other cores
     parts = side_by_side(one, sources, _readers(spec) if spec.is_remote else 1)
-    table = pa.Table.from_batches([batch for part in parts for batch in part], schema=plan.schema)
+    batches = [batch for part in parts for batch in part]
     if len(sources) != 1:
-        table = merge_partials(table, plan)
-    yield from table.combine_chunks().to_batches()
+        table = merge_partials(pa.Table.from_batches(batches, schema=plan.schema), plan)
+        batches = table.combine_chunks().to_batches()
+    yield from batches
 
 
 def _searches(spec: ReadSpec, sources: Sequence[Source]) -> Iterator[Iterator[pa.RecordBatch]]:
@@ -181,6 +182,8 @@ def search_split(
     """The matching rows of an open split, completed by what is the same for all of them."""
     query = spec.queries[source.query]
     found = split.search(query, spec.engine_schema, **spec.engine_options)
+    if spec.is_whole:
+        return found
     whole = {**constants(spec, source), **given}
     if spec.gives(SPLIT):
         whole[SPLIT] = small_scalar(source.path, pa.string())
@@ -188,14 +191,7 @@ def search_split(
         whole[SNIPPET] = small_scalar(None, pa.string())
     if spec.file_members:
         whole[FILE] = small_scalar(_file(spec, source), spec.output.field(FILE).type)
-    return _delivered(spec, found, whole)
-
-
-def _delivered(
-    spec: ReadSpec, found: Iterable[pa.RecordBatch], whole: Mapping[str, pa.Scalar]
-) -> Iterator[pa.RecordBatch]:
-    for batch in found:
-        yield batch if spec.is_whole else _complete(spec.output, batch, whole)
+    return (_complete(spec.output, batch, whole) for batch in found)
 
 
 def _complete(

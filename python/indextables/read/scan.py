@@ -127,7 +127,11 @@ class Scan:
     @cached_property
     def sources(self) -> list[Source]:
         """The splits to read."""
-        return sources_of(self.plan.files, self.plan.query_of, _prewarmed(self))
+        plan, snapshot = self.plan, self.table.snapshot
+        unpruned = snapshot.is_whole and plan.files is snapshot.files()
+        if unpruned and self.request.prewarm is None and not any(plan.query_of):
+            return self.table.sources
+        return sources_of(plan.files, plan.query_of, _prewarmed(self))
 
     @property
     def truncated_to(self) -> int | None:
@@ -331,11 +335,14 @@ def run_scan(scan: Scan) -> pa.Table:
         partials = _partials_from_log(scan)
         if partials is None:
             partials = read_table(scan.spec, scan.sources)
-        answer = finish(partials, scan.complete)
+        # the groups of one split are whole
+        answer = finish(partials, scan.complete, merged=scan.plan.files.num_rows == 1)
         if not _is_warned(scan) and not count_rows(scan.unscored, scan.sources):
             _warn(scan)
         return answer
-    request, order = scan.request, _order(scan)
+    # the engine returns the first rows of a split in their order
+    is_ordered = scan.plan.order is not None and len(scan.sources) == 1
+    request, order = scan.request, [] if is_ordered else _order(scan)
     spec = scan.spec.with_columns(key["field"] for key in order)
     rows = read_table(spec, _ordered_sources(scan, order))
     if not rows.num_rows:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from indextables.config import read as keys
 from indextables.plan.scores import ScoreStatistics, add_statistics, needs_score
 from indextables.read.rows import gather_statistics
-from indextables.read.spec import sources_of
 from indextables.runtime.cache import Cache
 
 if TYPE_CHECKING:
@@ -39,15 +38,16 @@ def with_statistics(spec: ReadSpec, plan: ScanPlan, table: OpenTable) -> ReadSpe
     """
     if table.settings.get(keys.SCORE) != "table" or not needs_score(plan, table.columns):
         return spec
+    if len(table.sources) == 1:  # which keeps what it has counted
+        return replace(spec, statistics=_gather(spec, table))
     snapshot = table.snapshot
     key = _Key(table.store.url, snapshot.metadata.id, snapshot.version, _text(plan.queries))
+    found = _gathered.get_or(key, lambda: _gather(spec, table))
+    return replace(spec, statistics=found)
 
-    def gather() -> ScoreStatistics:
-        files = snapshot.files()
-        sources = sources_of(files, [0] * files.num_rows)
-        return add_statistics(gather_statistics(spec, sources))
 
-    return replace(spec, statistics=_gathered.get_or(key, gather))
+def _gather(spec: ReadSpec, table: OpenTable) -> ScoreStatistics:
+    return add_statistics(gather_statistics(spec, table.sources))
 
 
 def _text(queries: Any) -> str:

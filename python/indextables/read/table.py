@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from indextables.plan.scan import width_of
 from indextables.read.columns import columns_of
+from indextables.read.spec import Source, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,6 +72,12 @@ class OpenTable:
     def columns(self) -> Columns:
         """The capabilities of its columns."""
         return columns_of(self.store, self.snapshot)
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        """All live splits, for a query that is the same in each of them."""
+        files = self.snapshot.files()
+        return sources_of(files, [0] * files.num_rows)
 
     @cached_property
     def row_width(self) -> int:

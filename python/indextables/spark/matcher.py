@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indextables.engine.query import Query, at_time, match_rows, parse_query, plain_query
+from indextables.engine.query import Fields, Query, at_time, match_rows, parse_query, plain_query
 from indextables.errors import InvalidError
 from indextables.model.types import Field, parse_field
 from indextables.plan.matching import MODES, Described, check_field, describe_rows, query_tree
@@ -56,7 +56,7 @@ def _settle(text: str, described: Sequence[Described], field: str | None, mode: 
     """The query of a search text, as in `plan.search.settle_search`."""
     fields = [] if field is None else [field]
     try:
-        parse_query(text, described, fields, mode)
+        parse_query(text, Fields(described), fields, mode)
     except InvalidError as problem:
         if mode != "text" or problem.code not in TYPED:
             raise

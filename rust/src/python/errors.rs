@@ -2,7 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
@@ -70,6 +71,31 @@ pub fn run_interruptible<T: Send>(
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(to_python(py, &error)),
         Err(panic) => Err(to_python(py, &EngineError::internal(panic_text(panic.as_ref())))),
+    }
+}
+
+/// Runs long work on this thread, which looks for signals whenever the work checks whether to go on: a
+/// thread of its own would cost more than a short aggregation. Work that waits for a store needs one.
+pub fn run_checking<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Cancel) -> Result<T> + Send,
+) -> PyResult<T> {
+    let signal: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let (raised, looked) = (signal.clone(), Mutex::new(Instant::now()));
+    let cancel = Cancel::inner().looking(move || {
+        let (Ok(mut looked), Ok(mut raised)) = (looked.lock(), raised.lock()) else {
+            return true;
+        };
+        if looked.elapsed() >= SIGNAL_INTERVAL {
+            *looked = Instant::now();
+            *raised = Python::attach(|py| py.check_signals()).err();
+        }
+        raised.is_some()
+    });
+    let outcome = run(py, || Cancel::during(Some(cancel.clone()), || work(&cancel)));
+    match signal.lock().map(|mut raised| raised.take()) {
+        Ok(Some(raised)) => Err(raised),
+        _ => outcome,
     }
 }
 

@@ -16,6 +16,21 @@ use crate::query::{
 };
 use crate::tokenizer;
 
+/// The columns that a query may name; described once, for any number of queries.
+#[pyclass(module = "indextables._native", frozen, name = "Fields")]
+pub struct PyFields {
+    known: Fields,
+}
+
+#[pymethods]
+impl PyFields {
+    #[new]
+    fn new(py: Python<'_>, described: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let described = value::from_python(described)?;
+        run(py, || Ok(Self { known: Fields::from_value(described)? }))
+    }
+}
+
 /// A query tree, built once per scan and run on every split of it.
 #[pyclass(module = "indextables._native", frozen, eq, name = "Query")]
 #[derive(PartialEq)]
@@ -37,16 +52,14 @@ impl PyQuery {
     fn parse(
         py: Python<'_>,
         text: &str,
-        fields: &Bound<'_, PyAny>,
+        fields: &PyFields,
         default_fields: Vec<String>,
         mode: &str,
     ) -> PyResult<Self> {
-        let fields = value::from_python(fields)?;
         run(py, || {
             let mode: Mode = serde_json::from_value(Value::String(mode.to_owned()))
                 .map_err(|e| EngineError::bad_query(e.to_string()))?;
-            let known = Fields::from_value(fields)?;
-            Ok(Self { node: SearchText::from(text).lower(&known, &default_fields, mode)? })
+            Ok(Self { node: SearchText::from(text).lower(&fields.known, &default_fields, mode)? })
         })
     }
 
@@ -118,5 +131,6 @@ fn analyze(tokenizer: &str, batch: &Bound<'_, PyAny>) -> PyResult<ArrowBatch> {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analyze, module)?)?;
+    module.add_class::<PyFields>()?;
     module.add_class::<PyQuery>()
 }

@@ -13,7 +13,7 @@ use crate::open::Split;
 use crate::prewarm;
 use crate::profile::{self, Section};
 use crate::python::arrow::{ArrowStream, import_schema};
-use crate::python::errors::{run_interruptible, run_waiting};
+use crate::python::errors::{run_checking, run_interruptible, run_waiting};
 use crate::python::query::PyQuery;
 use crate::python::source::PySource;
 use crate::python::store::PyStore;
@@ -195,12 +195,18 @@ impl PySplit {
         let request = from_python(request)?;
         let schema = import_schema(schema)?;
         let _timer = profile::start(Section::Aggregate);
-        let cancel = Cancel::inner();
-        let batch = run_interruptible(py, &cancel, || {
+        let work = |cancel: &Cancel| {
             let request = Request::from_value(request)?;
             let inside = inward_schema(&schema);
-            aggregate::aggregate(&self.split, &query.node, &request, &inside, &cancel)
-        })?;
+            aggregate::aggregate(&self.split, &query.node, &request, &inside, cancel)
+        };
+        // the rows of a companion may lie in a remote store
+        let batch = if self.split.directory.is_remote() || self.split.source.is_some() {
+            let cancel = Cancel::inner();
+            run_interruptible(py, &cancel, || work(&cancel))
+        } else {
+            run_checking(py, work)
+        }?;
         let batches = RecordBatchIterator::new([Ok(batch)], schema.clone());
         Ok(ArrowStream::declared(Box::new(batches), schema))
     }
