@@ -105,6 +105,11 @@ def test_only_rooms_that_change_tables_build_transactions():
     assert builders("Transaction") <= {"save", "rows", "commands", "log"}
 
 
+def test_kernels_are_imported_when_the_first_one_is_called():
+    found = [p.name for p in source(".py") if "import pyarrow.compute" in p.read_text("utf-8")]
+    assert found == ["kernels.py"]
+
+
 def test_words_of_commands_stand_only_in_commands():
     """The parser hook has them as a generated resource; everybody else renders commands."""
     # what a version file calls its operation, and what the demo shows

@@ -13,10 +13,9 @@ from indextables.expr.predicate import ALL_FIELDS, Predicate, Search, map_search
 from indextables.expr.where import parse_where
 from indextables.log.history import parse_timestamp
 from indextables.log.open_logs import log_at
-from indextables.read.companion import open_for_reading
 from indextables.read.request import ScanRequest
 from indextables.read.scan import Scan, plan_scan
-from indextables.read.table import OpenTable
+from indextables.read.table import OpenTable, open_for_reading
 from indextables.storage import find_location
 
 

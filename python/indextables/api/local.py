@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.api.ask import (
     open_table,
@@ -29,6 +28,7 @@ from indextables.engine.query import Token, analyze
 from indextables.errors import error
 from indextables.expr.aggregation import Aggregation, SortKey
 from indextables.expr.predicate import Column
+from indextables.model import kernels as pc
 from indextables.plan.columns import ColumnInfo
 from indextables.plan.matching import analyzer_of
 from indextables.plan.partials import live_rows

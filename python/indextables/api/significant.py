@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.api.ask import plan_exactly, predicates_of
 from indextables.engine.query import analyze_rows
 from indextables.expr.aggregation import SortKey
 from indextables.expr.predicate import Column
+from indextables.model import kernels as pc
 from indextables.plan.matching import analyzer_of
 from indextables.read.request import ScanRequest
 from indextables.read.scan import run_scan

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from indextables.model import kernels as pc
 
 _START_US = 1_767_225_600_000_000  # 2026-01-01 00:00:00 UTC
 _DAY_US = 86_400_000_000

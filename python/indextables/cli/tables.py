@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import typer
 
 from indextables.api.local import open as open_table
@@ -16,6 +15,7 @@ from indextables.commands.describe_history import DescribeHistory
 from indextables.commands.describe_transaction_log import DescribeTransactionLog
 from indextables.commands.grammar import Command
 from indextables.commands.target import Target
+from indextables.model import kernels as pc
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from indextables.index.vectors import load_deletions
@@ -22,6 +21,7 @@ from indextables.log.operations import removal
 from indextables.log.protocol import COMPANION
 from indextables.log.snapshot import without_paths
 from indextables.log.transaction import Operation, Transaction
+from indextables.model import kernels as pc
 from indextables.model.types import render_schema
 from indextables.plan.companion import SOURCE_VERSION, with_metadata
 from indextables.plan.coverage import cover

@@ -6,11 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-
 from indextables.commands.grammar import DESCRIBE, TARGET, Command, Rule, columns
 from indextables.commands.target import Target, open_target
 from indextables.commands.timestamps import to_datetime
+from indextables.model import kernels as pc
 
 if TYPE_CHECKING:
     from indextables.read.table import OpenTable, Row

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-
 from indextables.commands.grammar import TARGET, Command, Part, PredicateKind, Rule, Words, columns
 from indextables.commands.partition_choice import PartitionChoice, choose_partitions
 from indextables.commands.target import Target, open_target, require_short_name
 from indextables.errors import InvalidError
 from indextables.log import operations
+from indextables.model import kernels as pc
 from indextables.plan.companion import on_companion
 
 if TYPE_CHECKING:

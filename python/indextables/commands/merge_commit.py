@@ -7,7 +7,6 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from indextables.config import log as keys
@@ -17,6 +16,7 @@ from indextables.log import AddFile, SkipFile, entries, operations
 from indextables.log.conflicts import conflict
 from indextables.log.operations import touched
 from indextables.log.transaction import Operation, Transaction
+from indextables.model import kernels as pc
 from indextables.plan.merge import fold_statistics
 from indextables.plan.merge_companion import moved_documents, with_runs
 from indextables.plan.orphans import HOUR_MS

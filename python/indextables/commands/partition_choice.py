@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.errors import error
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
 from indextables.expr.predicate import Column
 from indextables.expr.where import parse_partition_where
+from indextables.model import kernels as pc
 from indextables.plan.partitions import map_column, partition_arrays
 from indextables.runtime.steps import Steps, match
 

@@ -6,11 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-
 from indextables.commands.log_files import INDEX_FOLDER
 from indextables.log.actions import AddFile, CommitInfo, IndexFile, Metadata, UnknownAction
 from indextables.log.lines import LogActions
+from indextables.model import kernels as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

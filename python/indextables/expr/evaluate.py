@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.expr.predicate import (
     And,
@@ -26,6 +25,7 @@ from indextables.expr.predicate import (
 )
 from indextables.expr.regexes import translate_regex
 from indextables.expr.values import FLOATING, kind_of
+from indextables.model import kernels as pc
 from indextables.model.arrays import FALSE, TRUE, small_scalar
 from indextables.model.strings import decoded, is_valid, string_array, to_bytes
 from indextables.model.types import DataType
@@ -116,8 +116,9 @@ def _range(leaf: Range, column: pa.Array) -> pa.Array:
         if bound is None:
             continue
         scalar = to_scalar(bound.value, leaf.type)
-        compare = _FLOAT_COMPARE if floating else _COMPARE
-        result = pc.and_(result, compare[side, bound.inclusive](column, scalar))
+        end = side, bound.inclusive
+        compare = _FLOAT_COMPARE[end] if floating else getattr(pc, _COMPARE[end])
+        result = pc.and_(result, compare(column, scalar))
     return result
 
 
@@ -132,11 +133,12 @@ def _at_least(column: pa.Array, scalar: pa.Scalar) -> pa.Array:
     return pc.or_(_above(column, scalar), _is(column, scalar))
 
 
+# names of kernels
 _COMPARE = {
-    ("lower", True): pc.greater_equal,
-    ("lower", False): pc.greater,
-    ("upper", True): pc.less_equal,
-    ("upper", False): pc.less,
+    ("lower", True): "greater_equal",
+    ("lower", False): "greater",
+    ("upper", True): "less_equal",
+    ("upper", False): "less",
 }
 _FLOAT_COMPARE = {
     ("lower", True): _at_least,
@@ -148,7 +150,8 @@ _FLOAT_COMPARE = {
 
 def _text(leaf: TextMatch, column: pa.Array) -> pa.Array | None:
     if leaf.kind in _BYTE_TESTS:
-        return _BYTE_TESTS[leaf.kind](column.view(pa.binary()), to_bytes(leaf.pattern))
+        test = getattr(pc, _BYTE_TESTS[leaf.kind])
+        return test(column.view(pa.binary()), to_bytes(leaf.pattern))
     if not is_valid(leaf.pattern):
         return None
     if leaf.kind == "like":
@@ -157,8 +160,4 @@ def _text(leaf: TextMatch, column: pa.Array) -> pa.Array | None:
     return None if pattern is None else pc.match_substring_regex(decoded(column), pattern)
 
 
-_BYTE_TESTS = {
-    "prefix": pc.starts_with,
-    "suffix": pc.ends_with,
-    "contains": pc.match_substring,
-}
+_BYTE_TESTS = {"prefix": "starts_with", "suffix": "ends_with", "contains": "match_substring"}

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.errors import error
+from indextables.model import kernels as pc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

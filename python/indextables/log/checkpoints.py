@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.config import log as keys
 from indextables.config.settings import Settings
@@ -22,6 +21,7 @@ from indextables.log.reading import Reader
 from indextables.log.snapshot import Snapshot
 from indextables.log.state import ManifestInfo, Pointer, StateManifest
 from indextables.log.statefile import encode_pointer, encode_state
+from indextables.model import kernels as pc
 
 _log = logging.getLogger("indextables.log")
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pyarrow.compute as pc
-
 from indextables.errors import IndexTablesError, error
 from indextables.log import entries
 from indextables.log.actions import INDEXING_KEY, AddFile, Metadata, RemoveFile
 from indextables.log.replay import Commit
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Operation, Transaction
+from indextables.model import kernels as pc
 
 
 def check_fits(mine: Transaction, before: Metadata, newest: Snapshot, built: Commit) -> None:

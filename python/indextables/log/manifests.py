@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.engine.manifests import decode_manifests
 from indextables.errors import CorruptError, IndexTablesError, StorageError, error
 from indextables.log import entries, names
 from indextables.log.snapshot import KeepManifest, without_paths
 from indextables.log.state import ManifestInfo, StateManifest
+from indextables.model import kernels as pc
 from indextables.runtime.cache import Cache
 from indextables.storage import Store
 

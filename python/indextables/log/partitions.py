@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.log.state import PartitionBounds
+from indextables.model import kernels as pc
 from indextables.model.strings import parse_strings
 from indextables.model.types import DataType, Struct
 

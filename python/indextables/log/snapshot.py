@@ -9,13 +9,13 @@ from typing import Protocol as Interface
 from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.errors import StorageError
 from indextables.log import entries, registry
 from indextables.log.actions import IndexFile, Metadata, Protocol, SkipFile
 from indextables.log.replay import Change
 from indextables.log.state import PartitionBounds, StateManifest
+from indextables.model import kernels as pc
 from indextables.model.types import Struct
 
 KeepManifest: TypeAlias = Callable[[Mapping[str, PartitionBounds]], bool]

@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from indextables.model import kernels as pc
 from indextables.model.arrays import small_array
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-
 from indextables.engine.query import Fields
 from indextables.expr.values import FLOATING, NESTED, UNORDERED, kind_of
 from indextables.log.actions import INDEXING_KEY
+from indextables.model import kernels as pc
 from indextables.model.kinds import KINDS
 
 if TYPE_CHECKING:

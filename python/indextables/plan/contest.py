@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from indextables.model import kernels as pc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,9 +16,10 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyroaring import BitMap
+
+from indextables.model import kernels as pc
 
 _Numbers: TypeAlias = NDArray[np.int64]
 # separates the members of a file's identity; never part of a path

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.expr.aggregation import Aggregation, Function
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
+from indextables.model import kernels as pc
 from indextables.model.arrays import small_scalar
 from indextables.plan.aggregates import (
     DOUBLE,

@@ -11,9 +11,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-
 from indextables.expr.values import kind_of
+from indextables.model import kernels as pc
 from indextables.plan.columns import AS_TEXT_KINDS
 from indextables.plan.partitions import map_column
 from indextables.plan.statistics import read_extremes

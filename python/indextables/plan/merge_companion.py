@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from indextables.log.actions import AddFile, CompanionRun
+from indextables.model import kernels as pc
 
 
 def mergeable(files: pa.Table) -> pa.Table:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.errors import error
+from indextables.model import kernels as pc
 from indextables.model.arrays import FALSE, small_scalar
 from indextables.plan.aggregates import LONG
 from indextables.plan.partitions import partition_arrays
@@ -22,7 +22,7 @@ _WIDE = pa.decimal128(38, 0)
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _IDEMPOTENT_MERGES = ("min", "max")
 # a column, what is done to it, and how
-_Fold: TypeAlias = tuple[str, str, pc.FunctionOptions | None]
+_Fold: TypeAlias = "tuple[str, str, pc.FunctionOptions | None]"
 
 
 def complete_partial(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.errors import error
 from indextables.expr.literals import parse_literal
 from indextables.expr.values import kind_of
+from indextables.model import kernels as pc
 from indextables.model.arrays import small_array, small_scalar
 from indextables.model.strings import parse_strings, string_array
 

@@ -11,7 +11,6 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate_leaf
@@ -31,6 +30,7 @@ from indextables.expr.predicate import (
     walk,
 )
 from indextables.expr.values import kind_of
+from indextables.model import kernels as pc
 from indextables.model.arrays import FALSE, TRUE
 from indextables.plan.columns import AS_TEXT_KINDS
 from indextables.plan.split_bounds import SplitBounds

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.expr.evaluate import evaluate_leaf
 from indextables.expr.predicate import Missing, OneOf, Predicate, Range, TextMatch, walk
+from indextables.model import kernels as pc
 from indextables.model.arrays import small_scalar
 from indextables.plan.filters import FilterPlan, query_for
 from indextables.plan.partitions import partition_arrays

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.engine.query import Query
+from indextables.model import kernels as pc
 from indextables.plan.partials import live_rows
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.expr.calendar import DAY_MICROS
 from indextables.expr.evaluate import to_scalar
 from indextables.expr.predicate import Bound, OneOf, Path, Range, TextMatch
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, is_plain_string, kind_of, order_key
+from indextables.model import kernels as pc
 from indextables.model.arrays import FALSE, TRUE, small_array, small_scalar
 from indextables.model.kinds import KINDS, Family
 from indextables.model.strings import valid_start

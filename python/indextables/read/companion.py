@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.config import companion as keys
 from indextables.engine.source import SourceSpec
@@ -15,7 +14,7 @@ from indextables.errors import IndexTablesError, error
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
 from indextables.expr.where import parse_partition_where
-from indextables.log.protocol import is_companion, is_foreign
+from indextables.model import kernels as pc
 from indextables.plan.companion import PREFIX, fits
 from indextables.plan.companion import Companion as Definition
 from indextables.plan.coverage import Coverage, cover, nothing_covered
@@ -23,7 +22,7 @@ from indextables.plan.sync import partition_texts
 from indextables.read.columns import same_splits
 from indextables.read.companion_plan import definition_of, plan_as_indexed, plan_at
 from indextables.read.spec import HIDDEN, PENDING
-from indextables.read.table import Companion, OpenTable
+from indextables.read.table import Companion
 from indextables.runtime.cache import Cache
 from indextables.sources.credentials import source_settings
 from indextables.sources.open import SourceName, open_source
@@ -48,21 +47,6 @@ _sources: Cache[tuple[object, ...], SourceTable] = Cache(32)
 _versions: Cache[tuple[object, ...], SourceSnapshot] = Cache(32)
 # with the splits that a coverage numbers
 _coverages: Cache[tuple[object, ...], tuple[pa.Table, Coverage]] = Cache(32)
-
-
-def open_for_reading(
-    log: Log, snapshot: Snapshot, settings: Settings, *, past: bool = False, mark: str = ""
-) -> OpenTable:
-    """A table as queries see it; a companion with the version of its source.
-
-    `past` says that an older version of the table was requested; `mark` identifies the version of
-    the source that the query saw first.
-    """
-    metadata = snapshot.metadata
-    if not is_companion(metadata) or is_foreign(snapshot.protocol, metadata):
-        return OpenTable(log, snapshot, settings)
-    seen, companion = companion_of(log, snapshot, settings, past=past, mark=mark)
-    return OpenTable(log, seen, settings, companion)
 
 
 def companion_of(

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from indextables.engine.source import open_source
@@ -17,6 +16,7 @@ from indextables.engine.split import Split
 from indextables.engine.store import Cancel
 from indextables.index.vectors import load_deletions
 from indextables.log.actions import DeletionVector
+from indextables.model import kernels as pc
 from indextables.model.arrays import small_scalar
 from indextables.plan.partials import complete_partial, merge_partials
 from indextables.plan.partitions import parse_value, typed_array

@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.config import read as keys
 from indextables.errors import error
 from indextables.expr.binding import bind
 from indextables.expr.evaluate import evaluate
 from indextables.log.protocol import is_companion
+from indextables.model import kernels as pc
 from indextables.model.arrays import FALSE
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.conditions import plan_conditions

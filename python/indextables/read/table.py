@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from indextables.log.protocol import is_companion, is_foreign
 from indextables.plan.scan import width_of
 from indextables.read.columns import columns_of
 from indextables.read.spec import Source, sources_of
@@ -94,3 +95,21 @@ def open_table(path: str, context: Context) -> OpenTable:
     log = context.log(path)
     snapshot = log.snapshot()
     return OpenTable(log, snapshot, context.settings(snapshot.metadata.configuration))
+
+
+def open_for_reading(
+    log: Log, snapshot: Snapshot, settings: Settings, *, past: bool = False, mark: str = ""
+) -> OpenTable:
+    """A table as queries see it; a companion with the version of its source.
+
+    `past` says that an older version of the table was requested; `mark` identifies the version of
+    the source that the query saw first.
+    """
+    metadata = snapshot.metadata
+    if not is_companion(metadata) or is_foreign(snapshot.protocol, metadata):
+        return OpenTable(log, snapshot, settings)
+    # companions are rare, and what they need takes long to import
+    from indextables.read.companion import companion_of
+
+    seen, companion = companion_of(log, snapshot, settings, past=past, mark=mark)
+    return OpenTable(log, seen, settings, companion)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from indextables.config import rows as keys
@@ -17,6 +16,7 @@ from indextables.index.vectors import load_deletions
 from indextables.log.actions import AddFile, DeletionVector, RemoveFile
 from indextables.log.entries import to_adds
 from indextables.log.transaction import Operation
+from indextables.model import kernels as pc
 from indextables.read.spec import DOC, SPLIT
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from indextables.errors import error
 from indextables.index.hash_files import load_hashes
 from indextables.index.key_hash import key_texts
+from indextables.model import kernels as pc
 from indextables.model.strings import strings_of, to_json
 from indextables.plan.contest import ARRIVAL, DELETES, ID
 from indextables.plan.tree import ALL

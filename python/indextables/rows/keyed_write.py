@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.errors import error
 from indextables.index import hash_index
 from indextables.index.bucket_map import UNKNOWN, BucketMap, assigner_of
 from indextables.index.hash_files import Partition, load_map
 from indextables.index.key_hash import hash_keys
+from indextables.model import kernels as pc
 from indextables.runtime.handles import native_store
 from indextables.save.splits import Place, SplitSink, runs
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.errors import error
 from indextables.expr.evaluate import evaluate
 from indextables.log.entries import from_adds
+from indextables.model import kernels as pc
 from indextables.plan.partitions import partition_arrays
 from indextables.read.columns import plan_predicates
 from indextables.read.request import ScanRequest

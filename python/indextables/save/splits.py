@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from indextables.config import indexing
@@ -25,6 +24,7 @@ from indextables.index.hash_files import forget_hashes
 from indextables.log.actions import AddFile
 from indextables.log.partitions import split_path
 from indextables.log.protocol import LEAN_SPLITS
+from indextables.model import kernels as pc
 from indextables.model.strings import from_bytes
 from indextables.model.types import Struct, parse_schema
 from indextables.runtime.handles import native_store

@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from indextables.engine.source import Address
 from indextables.errors import error
+from indextables.model import kernels as pc
 from indextables.model.types import Array, DataType, Field, Map, Struct, parse_schema
 from indextables.sources.library import first_line, load_library, reading
 from indextables.sources.table import FILES, SourceSnapshot, addresses, decode_path, stamp_of

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from indextables.errors import error
+from indextables.model import kernels as pc
 from indextables.sources.library import load_library
 from indextables.sources.table import relative_path
 

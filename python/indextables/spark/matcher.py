@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indextables.engine.query import Fields, Query, at_time, match_rows, parse_query, plain_query
 from indextables.errors import InvalidError
+from indextables.model import kernels as pc
 from indextables.model.types import Field, parse_field
 from indextables.plan.matching import MODES, Described, check_field, describe_rows, query_tree
 from indextables.plan.search import TYPED

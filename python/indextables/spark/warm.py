@@ -9,8 +9,7 @@ from indextables.errors import TableNotFoundError
 from indextables.log import Log, Snapshot
 from indextables.log.history import parse_timestamp
 from indextables.log.open_logs import log_at
-from indextables.read.companion import open_for_reading
-from indextables.read.table import OpenTable
+from indextables.read.table import OpenTable, open_for_reading
 
 if TYPE_CHECKING:
     from indextables.spark.request import Request

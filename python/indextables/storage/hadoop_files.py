@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 from indextables.errors import error
 
@@ -27,6 +26,8 @@ def hadoop_files(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _read(file: Path) -> dict[str, str]:
+    from xml.etree import ElementTree as ET
+
     try:
         # written by the administrator of this host, like Spark's own configuration
         root = ET.parse(file).getroot()  # noqa: S314

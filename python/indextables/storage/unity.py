@@ -12,9 +12,7 @@ import base64
 import json
 import threading
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -131,6 +129,10 @@ def _post(
     url: str, address: str, body: bytes, headers: Mapping[str, str], options: Mapping[str, str]
 ) -> dict[str, Any]:
     """Send a request; retry while the server is busy or unreachable."""
+    # here, because most processes never send one, and HTTP with TLS takes long to import
+    import urllib.error
+    import urllib.request
+
     request = urllib.request.Request(address, body, dict(headers), method="POST")  # noqa: S310
     attempts = 1 + _value(options, keys.DATABRICKS_RETRIES)
     patience = _value(options, keys.READ_TIMEOUT_MS) / 1000

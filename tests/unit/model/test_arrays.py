@@ -38,7 +38,7 @@ def test_arrays_are_those_of_pyarrow(kind):
     check()
 
 
-def test_a_first_answer_does_not_import_pandas(tmp_path):
+def test_a_first_answer_imports_neither_pandas_nor_kernels(tmp_path):
     """Opening, searching, counting and reading a table, in a new process."""
     make = (
         "import sys, pyarrow as pa, indextables\n"
@@ -48,7 +48,10 @@ def test_a_first_answer_does_not_import_pandas(tmp_path):
     ask = (
         "import sys, indextables\n"
         "table = indextables.open(sys.argv[1])\n"
+        "assert table.count(query='message:x') == 2\n"
         "assert table.search('message:x', limit=1).num_rows == 1\n"
+        "slow = {'pyarrow.compute', 'urllib.request', 'indextables.read.companion'}\n"
+        "assert slow.isdisjoint(sys.modules), slow & {*sys.modules}\n"
         "assert table.search('message:x', where=\"level = 'a'\").num_rows == 1\n"
         "assert table.count(\"level = 'a'\") == 1\n"
         "assert table.count() == 2\n"

@@ -12,13 +12,13 @@ import pytest
 from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError
 from indextables.log import open_log
-from indextables.read.companion import open_for_reading
 from indextables.read.source_relation import (
     SourceRelation,
     companion_locations,
     index_location,
     judge,
 )
+from indextables.read.table import open_for_reading
 from indextables.sql.execute import execute
 from indextables.sql.local import LocalContext
 from indextables.storage import open_store

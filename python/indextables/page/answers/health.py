@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-
 from indextables.commands.checkpoint import Checkpoint
 from indextables.commands.describe_state import run_describe_state
 from indextables.commands.merge_splits import DEFAULT_TARGET_BYTES, MergeSplits
@@ -18,6 +16,7 @@ from indextables.commands.target import Target
 from indextables.config import maintenance as keys
 from indextables.engine.cache import cache_stats
 from indextables.log.retention import Policy
+from indextables.model import kernels as pc
 from indextables.page.answers.facts import table_facts
 from indextables.plan.merge import MergeLimits, plan_merge
 from indextables.plan.orphans import HOUR_MS

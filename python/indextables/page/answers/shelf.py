@@ -11,8 +11,7 @@ from indextables.config.settings import resolve
 from indextables.errors import IndexTablesError, StorageError, error
 from indextables.log import open_log
 from indextables.log.names import FOLDER
-from indextables.read.companion import open_for_reading
-from indextables.read.table import OpenTable
+from indextables.read.table import OpenTable, open_for_reading
 from indextables.storage import find_location, open_store
 
 if TYPE_CHECKING:
