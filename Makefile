@@ -85,9 +85,6 @@ engine: $(NATIVE)
 
 jar: $(JAR)
 
-rust-tests: setup # compiled, not run
-	cargo test --quiet --no-run --manifest-path rust/Cargo.toml
-
 demo: $(VENV)/.ready $(NATIVE) $(JAR) ## Index, search, aggregate and change a sample of log events
 	$(BIN)/python -m indextables.cli demo
 
@@ -225,4 +222,4 @@ $(LAKES): | $(VENV)/.ready
 	rm -rf $@.ivy
 	mv $@.new $@
 
-.PHONY: help setup engine jar rust-tests servers browser kerberos demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers bench-tpch docs screenshots wheel sdist release-check clean
+.PHONY: help setup engine jar servers browser kerberos demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers bench-tpch docs screenshots wheel sdist release-check clean
