@@ -25,8 +25,9 @@ class InvalidateLogCache(Command):
     target: Target | None = None
 
 
-def run_invalidate(path: str | None, context: Context) -> list[Row]:
+def run(command: InvalidateLogCache, context: Context) -> Steps[list[Row]]:
     """Drop one table or all; the next read loads the log from the store."""
+    path = None if command.target is None else (yield from locate(command.target))
     hits, misses = context.invalidate(path)
     total = hits + misses
     return [
@@ -38,12 +39,6 @@ def run_invalidate(path: str | None, context: Context) -> list[Row]:
             "hit_rate_before": f"{100 * hits / total:.1f}%" if total else "N/A",
         }
     ]
-
-
-def run(command: InvalidateLogCache, context: Context) -> Steps[list[Row]]:
-    """Drop the cached snapshots of one table or of all."""
-    path = None if command.target is None else (yield from locate(command.target))
-    return run_invalidate(path, context)
 
 
 RULES = (

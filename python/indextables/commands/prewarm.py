@@ -90,8 +90,9 @@ class _Home:
     splits: list[dict[str, Any]]
 
 
-def run_prewarm(table: OpenTable, request: PrewarmCache, context: Context) -> Steps[list[Row]]:
+def run(request: PrewarmCache, context: Context) -> Steps[list[Row]]:
     """Load the splits of the selected partitions; return one row per host."""
+    table = yield from open_target(request.target, context)
     parts = plan_parts(
         request.segments or table.settings.get(keys.PREWARM_SEGMENTS),
         request.fields or table.settings.get(keys.PREWARM_FIELDS),
@@ -276,11 +277,13 @@ def run_describe_prewarm_jobs(context: Context) -> Steps[list[Row]]:
     ]
 
 
-def run_wait_for_prewarm(
-    job_id: str | None, path: str | None, timeout: int | None, context: Context
-) -> Steps[list[Row]]:
+def run_wait(command: WaitForPrewarmJobs, context: Context) -> Steps[list[Row]]:
     """Wait for background jobs: one, those of a table, or all."""
-    wanted = {"job_id": job_id, "table_path": path, "timeout": timeout or _DEFAULT_TIMEOUT}
+    path = None
+    if command.target is not None:
+        path = context.log((yield from locate(command.target))).store.url
+    job_id, timeout = command.job, command.timeout or _DEFAULT_TIMEOUT
+    wanted = {"job_id": job_id, "table_path": path, "timeout": timeout}
     answers = yield from ask_every_host(context, "wait_prewarm", _about(context) | wanted)
     found = [
         _job(answer.executor_id, answer.host, job)
@@ -309,20 +312,6 @@ def _job(executor_id: str, host: str, job: dict[str, Any]) -> Row:
         "duration_ms": until - job["started_ms"],
         "error_message": job["error_message"],
     }
-
-
-def run(command: PrewarmCache, context: Context) -> Steps[list[Row]]:
-    """Load the splits of a table."""
-    table = yield from open_target(command.target, context)
-    return (yield from run_prewarm(table, command, context))
-
-
-def run_wait(command: WaitForPrewarmJobs, context: Context) -> Steps[list[Row]]:
-    """Wait for background jobs."""
-    path = None if command.target is None else (yield from locate(command.target))
-    if path is not None:
-        path = context.log(path).store.url
-    return (yield from run_wait_for_prewarm(command.job, path, command.timeout, context))
 
 
 RULES = (

@@ -52,16 +52,18 @@ class ResetProfilerCache(Command):
     """Show hits and misses of the caches and reset them."""
 
 
-def run_switch_profiler(context: Context, *, on: bool) -> Steps[list[Row]]:
+def run_switch(command: EnableProfiler | DisableProfiler, context: Context) -> Steps[list[Row]]:
     """Start or stop profiling: here at once, in other processes with their next task."""
+    on = isinstance(command, EnableProfiler)
     handles.profile_everywhere(context.app(), on=on)
     hosts = len((yield from machine_stats(context)))
     message = "profiling started" if on else "profiling stopped"
     return [{"status": "enabled" if on else "disabled", "host_count": hosts, "message": message}]
 
 
-def run_describe_profiler(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
-    """Return the profile of all hosts, most time first."""
+def run_sections(command: DescribeProfiler | ResetProfiler, context: Context) -> Steps[list[Row]]:
+    """Return the profile of all hosts, most time first; reset it if requested."""
+    reset = isinstance(command, ResetProfiler)
     answers = yield from machine_stats(context, "sections" if reset else None)
     measured = total(ProcessStats.from_json(each.result) for each in answers)
     return [
@@ -78,8 +80,11 @@ def run_describe_profiler(context: Context, *, reset: bool = False) -> Steps[lis
     ]
 
 
-def run_describe_profiler_cache(context: Context, *, reset: bool = False) -> Steps[list[Row]]:
-    """Return hits and misses of the caches on all hosts."""
+def run_caches(
+    command: DescribeProfilerCache | ResetProfilerCache, context: Context
+) -> Steps[list[Row]]:
+    """Return hits and misses of the caches on all hosts; reset them if requested."""
+    reset = isinstance(command, ResetProfilerCache)
     answers = yield from machine_stats(context, "caches" if reset else None)
     found = total(ProcessStats.from_json(each.result) for each in answers).cache
     counts = {
@@ -96,23 +101,6 @@ def run_describe_profiler_cache(context: Context, *, reset: bool = False) -> Ste
         }
         for name, (hits, misses) in counts.items()
     ]
-
-
-def run_switch(command: EnableProfiler | DisableProfiler, context: Context) -> Steps[list[Row]]:
-    """Start or stop profiling."""
-    return run_switch_profiler(context, on=isinstance(command, EnableProfiler))
-
-
-def run_sections(command: DescribeProfiler | ResetProfiler, context: Context) -> Steps[list[Row]]:
-    """Show the profile, and reset it if requested."""
-    return run_describe_profiler(context, reset=isinstance(command, ResetProfiler))
-
-
-def run_caches(
-    command: DescribeProfilerCache | ResetProfilerCache, context: Context
-) -> Steps[list[Row]]:
-    """Show hits and misses, and reset them if requested."""
-    return run_describe_profiler_cache(context, reset=isinstance(command, ResetProfilerCache))
 
 
 RULES = (

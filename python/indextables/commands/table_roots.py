@@ -39,7 +39,7 @@ _ROOT_NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
 @dataclass(frozen=True)
 class SetTableRoot(Command):
-    """Remember where a companion's source files stand."""
+    """Name a location of a companion's source files."""
 
     name: str
     path: str
@@ -52,7 +52,7 @@ class SetTableRoot(Command):
 
 @dataclass(frozen=True)
 class UnsetTableRoot(Command):
-    """Forget a table root."""
+    """Remove a table root."""
 
     name: str
     target: Target
@@ -69,22 +69,26 @@ class DescribeTableRoots(Command):
 
 
 def root_properties(roots: Iterable[tuple[str, str]], now_ms: int) -> dict[str, str]:
-    """What the configuration of a companion keeps of roots that a command names."""
+    """The table roots of a command as properties of a companion."""
     found: dict[str, str] = {}
     for name, path in roots:
         found |= {_PREFIX + name: path, _PREFIX + name + _SET_AT: str(now_ms)}
     return found
 
 
-def run_set_table_root(table: OpenTable, name: str, path: str) -> list[Row]:
-    """Remember a root."""
+def run_set(command: SetTableRoot, context: Context) -> Steps[list[Row]]:
+    """Add or replace a root."""
+    table = yield from open_target(command.target, context)
+    name, path = command.name, command.path
     _change(table, root_properties([(name, path)], table.now_ms()), name)
     return [{"status": f"Table root '{name}' set to '{path}'"}]
 
 
-def run_unset_table_root(table: OpenTable, name: str) -> list[Row]:
+def run_unset(command: UnsetTableRoot, context: Context) -> Steps[list[Row]]:
     """Remove a root; a missing root is not an error."""
+    table = yield from open_target(command.target, context)
     _require_companion(table)
+    name = command.name
     key = _PREFIX + name
     if key not in table.snapshot.metadata.configuration:
         return [{"status": f"Table root '{name}' does not exist (no-op)"}]
@@ -92,8 +96,9 @@ def run_unset_table_root(table: OpenTable, name: str) -> list[Row]:
     return [{"status": f"Table root '{name}' removed"}]
 
 
-def run_describe_table_roots(table: OpenTable) -> list[Row]:
-    """All roots."""
+def run_describe(command: DescribeTableRoots, context: Context) -> Steps[list[Row]]:
+    """Return all roots."""
+    table = yield from open_target(command.target, context)
     _require_companion(table)
     found = table.snapshot.metadata.configuration
     names = sorted(
@@ -134,22 +139,6 @@ def _change(table: OpenTable, values: Mapping[str, str | None], name: str) -> No
 def _require_companion(table: OpenTable) -> None:
     if not is_companion(table.snapshot.metadata):
         raise error("COMPANION_REQUIRED", path=table.path)
-
-
-def run_set(command: SetTableRoot, context: Context) -> Steps[list[Row]]:
-    """Remember a root of a table."""
-    table = yield from open_target(command.target, context)
-    return run_set_table_root(table, command.name, command.path)
-
-
-def run_unset(command: UnsetTableRoot, context: Context) -> Steps[list[Row]]:
-    """Forget a root of a table."""
-    return run_unset_table_root((yield from open_target(command.target, context)), command.name)
-
-
-def run_describe(command: DescribeTableRoots, context: Context) -> Steps[list[Row]]:
-    """Show the roots of a table."""
-    return run_describe_table_roots((yield from open_target(command.target, context)))
 
 
 def require_root_name(name: str) -> None:
