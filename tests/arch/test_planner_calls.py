@@ -1,4 +1,4 @@
-"""The hooks know of every planner call whether it may be repeated when its answer is lost."""
+"""The hooks know for every planner call whether it may be repeated."""
 
 from __future__ import annotations
 

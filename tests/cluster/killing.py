@@ -1,4 +1,4 @@
-"""Who is killed: the processes of an application on a cluster, by the part they play."""
+"""The processes of an application on a cluster that tests kill, by role."""
 
 from __future__ import annotations
 

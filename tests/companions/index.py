@@ -1,4 +1,4 @@
-"""The companion of a generated source: built, killed, merged, dropped and asked."""
+"""The companion of a generated source: built, killed, merged, dropped and queried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that a companion and a list of its source's rows must answer alike."""
+"""Queries that a companion and a list of its source's rows must answer alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated histories asked through Spark: by the planner itself, and by tasks on executors."""
+"""Generated histories queried through Spark: by the planner process, and by tasks on executors."""
 
 from __future__ import annotations
 

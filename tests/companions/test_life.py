@@ -1,4 +1,4 @@
-"""The life of an index: merges of unlike splits, prewarming, purging, restoring, forgetting."""
+"""The life of an index: merges of different splits, prewarming, purging, restoring, eviction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything a client can ask for, through Spark Connect."""
+"""Everything a client can do, through Spark Connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes a table looks first whether it may, and what reads it copes with a clean-up."""
+"""Changes check first whether they are allowed, and reads cope with a concurrent clean-up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links between pages, and to files of the repository, lead somewhere; so do those of README."""
+"""Links between pages, to files of the repository, and in the README work."""
 
 from __future__ import annotations
 

@@ -256,8 +256,8 @@ def test_a_table_made_anew_at_the_same_place_is_not_the_one_that_was_held(table)
         store.delete([f"{names.FOLDER}/{name}"])
     with pytest.raises(TableNotFoundError):
         held.snapshot()
-    open_log(store).create(before.schema, configuration={"made": "anew"})
-    assert held.snapshot().metadata.configuration == {"made": "anew"}
+    open_log(store).create(before.schema, configuration={"made": "again"})
+    assert held.snapshot().metadata.configuration == {"made": "again"}
 
 
 def test_a_new_commit_is_seen_at_once_and_shared_manifests_are_not_read_again(table):

@@ -59,7 +59,7 @@ def test_a_table_takes_more_rows(name, tmp_path):
     assert same(table.scan(), pa.concat_tables([expected, more]))
 
 
-@pytest.mark.parametrize("given", [{}, ANEW], ids=["as they are", "compressed anew"])
+@pytest.mark.parametrize("given", [{}, ANEW], ids=["as they are", "recompressed"])
 @pytest.mark.parametrize("name", TABLES)
 def test_old_splits_merge_with_new_ones(name, given, tmp_path):
     path = tmp_path / "t"

@@ -1,4 +1,4 @@
-"""Doubles of few decimal digits are whole numbers in columns, and read as written."""
+"""Short doubles are stored as integers and read as written."""
 
 from __future__ import annotations
 

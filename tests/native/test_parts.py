@@ -1,4 +1,4 @@
-"""Parts of values that places of trigrams or whole blocks tell of are those that Python finds."""
+"""Substrings found by trigram positions or in whole blocks are those that Python finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits of other writers: none that holds a value is pruned when that value is asked for."""
+"""Splits of other writers: a split that holds a value is never pruned in a query for it."""
 
 from __future__ import annotations
 

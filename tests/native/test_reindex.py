@@ -1,4 +1,4 @@
-"""REINDEX: a table indexed anew answers as one that was written like that."""
+"""REINDEX: a reindexed table answers like one that was written that way."""
 
 from __future__ import annotations
 

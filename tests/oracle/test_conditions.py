@@ -1,4 +1,4 @@
-"""Functions over some rows of a group, and truths of all or any of them, give Spark's answers."""
+"""Conditional aggregates give Spark's answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timestamps cut by the clocks of time zones: as by Spark over Parquet, on both paths."""
+"""Timestamps truncated in time zones: as in Spark over Parquet, on both paths."""
 
 from __future__ import annotations
 

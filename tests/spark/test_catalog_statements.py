@@ -115,8 +115,8 @@ def test_versions_of_a_name(spark, name):
     inside = f"SELECT (SELECT count(*) FROM {name} VERSION AS OF 1), (SELECT count(*) FROM {name})"
     assert rows(spark, inside) == [(3, 2)]
     history = spark.sql(f"DESCRIBE INDEXTABLES HISTORY {name}").collect()
-    moment = next(row.timestamp for row in history if row.version == 1)
-    shown = f"SELECT count(*) FROM {name} TIMESTAMP AS OF '{moment}'"
+    timestamp = next(row.timestamp for row in history if row.version == 1)
+    shown = f"SELECT count(*) FROM {name} TIMESTAMP AS OF '{timestamp}'"
     assert rows(spark, shown) == [(3,)]
     assert rows(spark, f"SELECT count(*) FROM {name} TIMESTAMP AS OF now()") == [(2,)]
     with pytest.raises(Exception, match="VERSION_NOT_AVAILABLE"):

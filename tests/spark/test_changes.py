@@ -101,16 +101,18 @@ def test_filters_reach_the_index_and_spark_does_the_rest(spark, path):
 def test_times_choose_versions(spark, path):
     change_all(spark, path)
     log = open_log(open_store(path))
-    moments = {entry.version: entry.timestamp_ms for entry in log.history()}
+    timestamps = {entry.version: entry.timestamp_ms for entry in log.history()}
     reader = spark.read.format("indextables").option("readChangeFeed", "true")
-    reader = reader.option("startingTimestamp", moments[2]).option("endingTimestamp", moments[3])
+    reader = reader.option("startingTimestamp", timestamps[2]).option(
+        "endingTimestamp", timestamps[3]
+    )
     found = reader.load(path)
     assert {version for version, _, _ in events(found)} == {2, 3}
     stamps = {
         r[0]: r[1].timestamp()
         for r in found.selectExpr("_commit_version", "_commit_timestamp").collect()
     }
-    assert stamps == {v: moments[v] / 1000 for v in (2, 3)}
+    assert stamps == {v: timestamps[v] / 1000 for v in (2, 3)}
     early = IndexTable.forPath(spark, path).changes("2000-01-01")
     assert min(events(early))[0] == 1
 

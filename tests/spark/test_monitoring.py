@@ -1,4 +1,4 @@
-"""What Spark's metrics system hears of us."""
+"""What Spark's metrics system shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The query language in statements: times relative to now, and what a person types."""
+"""The query language in statements: timestamps relative to now, and free text."""
 
 from __future__ import annotations
 

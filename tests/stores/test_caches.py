@@ -1,4 +1,4 @@
-"""What is kept near of remote splits: in memory, and on a disk that processes share."""
+"""The caches of remote splits: in memory, and on a disk that processes share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prewarming a table in an object store: what it loads is not asked for again."""
+"""Prewarming a table in an object store: what it loads is not fetched again."""
 
 from __future__ import annotations
 

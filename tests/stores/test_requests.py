@@ -1,4 +1,4 @@
-"""How much is asked of a store: requests are what a query on a store costs."""
+"""The number of requests to a store, which is what a query costs there."""
 
 from __future__ import annotations
 

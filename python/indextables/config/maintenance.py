@@ -67,7 +67,7 @@ MERGE_COMPRESSION_LEVEL = Option(
     "merge.compressionLevel",
     optional(integer(1, 22)),
     None,
-    "Level of zstd with which merges compress stored rows anew: higher levels take less space and "
+    "Zstd level with which merges recompress stored rows: higher levels take less space and "
     "longer to merge. By default, rows stay compressed as they were written.",
     _GROUP,
     _ALL,

@@ -36,7 +36,7 @@ def check_fits(mine: Transaction, before: Metadata, newest: Snapshot, built: Com
     if not (same and before.id == now.id):
         raise conflict(mine.operation, None, built.version - 1, "the schema has changed")
     if not _indexed_alike(before, now) and adds - {*newest.files()["path"].to_pylist()}:
-        raise conflict(mine.operation, None, built.version - 1, "columns were indexed anew")
+        raise conflict(mine.operation, None, built.version - 1, "columns were reindexed")
 
 
 def indexing_of(metadata: Metadata) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Queries whose misspelt words are replaced."""
+"""Queries whose misspelled words are replaced."""
 
 from __future__ import annotations
 

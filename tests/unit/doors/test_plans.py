@@ -1,4 +1,4 @@
-"""Statements that are asked again: planned once for a version, answered by its rows."""
+"""Repeated statements: planned once per version, answered by its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of a companion's fields: worked out once, and again when anything it depends on is."""
+"""The plan of a companion's fields: computed once, and again when an input changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call serves all who wait for it, and nobody gets an answer older than the question."""
+"""One call serves all waiting threads, and none gets a result from before its call."""
 
 from __future__ import annotations
 

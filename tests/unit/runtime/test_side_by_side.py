@@ -1,4 +1,4 @@
-"""Work on several things at once: results in order, and a stop for all of them."""
+"""Concurrent work on several items: results in order, and one stop for all."""
 
 from __future__ import annotations
 

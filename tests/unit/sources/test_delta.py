@@ -86,14 +86,14 @@ def test_overwritten_and_optimized_files_are_not_live(tmp_path):
 
 def test_partition_values_have_the_types_of_the_table(tmp_path):
     place = str(tmp_path / "t")
-    moment = dt.datetime(2024, 1, 2, 3, 4, 5, 600, tzinfo=dt.UTC)
+    timestamp = dt.datetime(2024, 1, 2, 3, 4, 5, 600, tzinfo=dt.UTC)
     write_deltalake(
         place,
         pa.table(
             {
                 "id": [1, 2],
                 "d": pa.array([dt.date(2024, 1, 2), None], pa.date32()),
-                "t": pa.array([moment, None], pa.timestamp("us", "UTC")),
+                "t": pa.array([timestamp, None], pa.timestamp("us", "UTC")),
                 "s": ["a b/%=", ""],
                 "n": pa.array([7, None], pa.int32()),
             }
@@ -106,7 +106,7 @@ def test_partition_values_have_the_types_of_the_table(tmp_path):
         row["path"]: {name: array[i].as_py() for name, array in found.partitions.items()}
         for i, row in enumerate(rows_of(found))
     }
-    full = {"d": dt.date(2024, 1, 2), "t": moment, "s": "a b/%=", "n": 7}
+    full = {"d": dt.date(2024, 1, 2), "t": timestamp, "s": "a b/%=", "n": 7}
     # Delta reads an empty text as null
     assert sorted(values.values(), key=str) == sorted([full, dict.fromkeys(full)], key=str)
     assert all((tmp_path / "t" / path).exists() for path in values)

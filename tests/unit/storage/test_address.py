@@ -1,4 +1,4 @@
-"""What addresses mean."""
+"""The meaning of locations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pure function says how a store is reached; these are its rules."""
+"""The rules of the pure function that plans a connection to a store."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@
   // --- the brush: drag over the histogram to narrow the time
 
   const pad = (number, width = 2) => String(number).padStart(width, "0");
-  function moment(micros, isDate) {
+  function timestamp(micros, isDate) {
     const at = new Date(Number(micros / 1000n));
     const day = `${pad(at.getUTCFullYear(), 4)}-${pad(at.getUTCMonth() + 1)}-${pad(at.getUTCDate())}`;
     if (isDate) return day;
@@ -198,8 +198,8 @@
       const url = new URL(location.href);
       const isDate = Boolean(chart.dataset.date);
       url.searchParams.set("time", chart.dataset.brush);
-      url.searchParams.set("from", moment(BigInt(low) + BigInt(first) * BigInt(step), isDate));
-      url.searchParams.set("to", moment(BigInt(low) + BigInt(last) * BigInt(step), isDate));
+      url.searchParams.set("from", timestamp(BigInt(low) + BigInt(first) * BigInt(step), isDate));
+      url.searchParams.set("to", timestamp(BigInt(low) + BigInt(last) * BigInt(step), isDate));
       url.searchParams.delete("page");
       go(url);
     };
