@@ -159,9 +159,9 @@ available with the prefix `tantivy4spark_`. The query is a string, a parameter o
 
 ### Tokens
 
-`indextables_analyze(text)`, `indextables_analyze(text, 'tokenizer')` and `indextables_analyze(text, column)` show what an index keeps of a text: an
+`indextables_analyze(text)`, `indextables_analyze(text, 'tokenizer')` and `indextables_analyze(text, column)` show the tokens that an index stores for a text: an
 array of structs with `text`, `position`, `start` and `end` (bytes of UTF-8). A column of an IndexTables table is analyzed as it is indexed; with a second
-argument, any string is analyzed by that tokenizer, or as that column is indexed. Requires Spark 4.1 or newer.
+argument, any string is analyzed with that tokenizer, or as that column is indexed. Requires Spark 4.1 or newer.
 
 ```text
 SELECT indextables_analyze('api.OrderService', 'identifiers').text
@@ -169,10 +169,10 @@ SELECT indextables_analyze('api.OrderService', 'identifiers').text
 
 ### Typical words
 
-`indextables_significant_terms('table', 'column', 'query'[, limit[, 'condition']])` is a table of the words that the rows of a search have more often than
-all rows, the most typical first: `word`, `rows` (of the search), `all_rows` (of the table) and `score`. The table is given by its name or path, the query may be NULL, the
-limit is 10 if not given, and the condition is one that [plain Python](python.md#count) takes. All arguments are constants. Of a search with more than 10,000 rows, the best matches
-are looked at; words of a single row are left out.
+`indextables_significant_terms('table', 'column', 'query'[, limit[, 'condition']])` returns the words that are more frequent in the rows of a search than in
+all rows, most typical first: `word`, `rows` (of the search), `all_rows` (of the table) and `score`. The table is given by its name or path, the query may be NULL, the
+limit defaults to 10, and the condition is one that [plain Python](python.md#count) accepts. All arguments are constants. In a search with more than 10,000 rows, only the best
+matches are read; words of a single row are left out.
 
 ```text
 SELECT word, score FROM indextables_significant_terms('logs', 'message', 'level:ERROR', 20)

@@ -53,7 +53,7 @@ def search(
         bool, typer.Option("--follow", help="Then show new matches as they are committed.")
     ] = False,
     interval: Annotated[
-        float, typer.Option(min=0.1, help="Seconds between two looks for new commits.")
+        float, typer.Option(min=0.1, help="Seconds between two checks for new commits.")
     ] = 1.0,
     version: Version = None,
     timestamp: Timestamp = None,
@@ -90,7 +90,7 @@ def suggest(
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of words.")] = 10,
     similar: Annotated[
-        bool, typer.Option("--similar", help="Words that it may be a misspelling of.")
+        bool, typer.Option("--similar", help="Suggest corrections of the word.")
     ] = False,
     version: Version = None,
     timestamp: Timestamp = None,
