@@ -7,7 +7,8 @@ import scala.util.Try
 import org.apache.spark.{JobArtifactSet, SPARK_VERSION}
 import org.apache.spark.api.python.PythonEvalType
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningSubquery, EvalMode, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.catalog._
@@ -28,6 +29,17 @@ object Compat {
     val artifacts = JobArtifactSet.getCurrentJobArtifactState.map(_.uuid)
     val arguments = Array[AnyRef](UserDefinedPythonDataSource(Interpreters.tasks), function, wire(schema), artifacts, None)
     constructor.newInstance(arguments.take(constructor.getParameterCount): _*).asInstanceOf[DataWriterFactory]
+  }
+
+  /** What a sum or an average does if it overflows: an argument of its own in 4.0, later part of one. */
+  def evalMode(function: AggregateFunction): EvalMode.Value = {
+    def parts(values: Iterator[Any]): Iterator[EvalMode.Value] = values.flatMap {
+      case _: Expression => Iterator.empty
+      case mode: Enumeration#Value => Iterator(mode.asInstanceOf[EvalMode.Value])
+      case product: Product => parts(product.productIterator)
+      case _ => Iterator.empty
+    }
+    parts(function.productIterator).next()
   }
 
   /** Table constraints were added in 4.1. */

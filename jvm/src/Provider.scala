@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoStatement, Logical
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.{Table, TableCatalog, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.sources._
@@ -20,6 +21,8 @@ class Provider extends TableProvider with DataSourceRegister with CreatableRelat
   private var known: Option[TableState] = None
 
   override def shortName(): String = Names.Format
+  // messages of Spark name the format so
+  override def toString: String = Names.Format
   override def supportsExternalMetadata(): Boolean = true
 
   private def state(properties: java.util.Map[String, String]): TableState = {
@@ -38,8 +41,20 @@ class Provider extends TableProvider with DataSourceRegister with CreatableRelat
     // A catalog passes table properties, DataFrameWriter.save() plain options. Only the former may write
     // through V2, because save() supports only `append` and `overwrite` there.
     val fromCatalog = Seq(TableCatalog.PROP_PROVIDER, TableCatalog.PROP_OWNER).exists(properties.containsKey)
-    IndexTable(state(properties).orElse(schema, partitioning), properties, writable = fromCatalog)
+    val (found, asked) = (state(properties), schema)
+    // a save passes the schema of its rows; only a read of other columns is wrong
+    if (fromCatalog || !found.exists || same(asked, found.schema))
+      IndexTable(found.orElse(asked, partitioning), properties, writable = fromCatalog)
+    else new IndexTable(found, properties, writable = false) {
+      override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+        Rpc.refuse("SCHEMA_GIVEN", "given" -> asked.toDDL, "existing" -> found.schema.toDDL)
+    }
   }
+
+  private def same(one: StructType, other: StructType): Boolean =
+    one.length == other.length && one.zip(other).forall { case (a, b) =>
+      a.name == b.name && a.dataType.asNullable == b.dataType.asNullable
+    }
 
   /** `df.write.format("indextables").mode(...).save()`, in all four modes. */
   override def createRelation(context: SQLContext, mode: SaveMode, options: Map[String, String],

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.indextables
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, CaseWhen, Cast, Expression, GetStructField, If, Literal}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, CaseWhen, Cast, EvalMode, Expression, GetStructField, If, KnownNullable, Literal}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, Average, Sum}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -11,6 +11,9 @@ import org.apache.spark.sql.types._
  * Rewrites sums of narrow columns as sums of wide ones. Spark casts the partial sums of tasks to the type of the column
  * before it adds them up, so the sum of an INT column would have to fit into an INT. Averages are pushed down as a sum
  * and a count, and Spark adds their values as doubles.
+ *
+ * Spark does not tell sources what a sum does if it overflows, so the arguments of `try_sum`, and of sums in views that
+ * were made in the other ANSI mode, are not pushed down.
  */
 object WidenSums extends Rule[LogicalPlan] {
   /** Adding ten digits twice must not exceed Spark's limit of 38. */
@@ -18,6 +21,11 @@ object WidenSums extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
     case aggregate: Aggregate if Reads.ours(aggregate.child) => aggregate.transformExpressions {
+      case e @ AggregateExpression(f @ (_: Sum | _: Average), _, _, _, _)
+          if Compat.evalMode(f) != EvalMode.fromSQLConf(conf) => f.children.head match {
+        case _: KnownNullable => e
+        case argument => over(e, f, KnownNullable(argument))
+      }
       case e @ AggregateExpression(sum @ Sum(Column(kind, as), _), _, false, _, _) =>
         def wide(kind: DataType) = over(e, sum, as(kind))
         kind match {

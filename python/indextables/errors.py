@@ -118,11 +118,23 @@ class Code:
 
 
 CODES: dict[str, Code] = {
+    "AGGREGATE_NAME_TWICE": Code(
+        InvalidError,
+        "`{name}` is the name of a group key and of a function",
+        "give one of them another name, as in `{{'rows': 'count(*)'}}`",
+        "42711",
+    ),
     "AGGREGATE_UNSUPPORTED": Code(
         UnsupportedError,
         "the index cannot answer this aggregation exactly",
         "run the query through Spark, or read the columns with scan() and aggregate them",
         "0A000",
+    ),
+    "ARGUMENT_INVALID": Code(
+        InvalidError,
+        "`{argument}` is {value}, but should be {wanted}",
+        "correct the argument",
+        "22023",
     ),
     "ARITHMETIC_OVERFLOW": Code(
         InvalidError,
@@ -445,6 +457,12 @@ CODES: dict[str, Code] = {
         "correct the rows, or give the column another role (`indexing.typemap`)",
         "22000",
     ),
+    "DATA_INVALID": Code(
+        InvalidError,
+        "Arrow cannot make a table of the data: {detail}",
+        "pass an Arrow table, a DataFrame, a dictionary of columns or a list of dictionaries",
+        "22000",
+    ),
     "DEFAULT_UNCOMPUTED": Code(
         SchemaMismatchError,
         "the data has no column `{column}`, and only Spark can evaluate its default `{default}`",
@@ -510,7 +528,7 @@ CODES: dict[str, Code] = {
         SchemaMismatchError,
         "Field '{column}' type mismatch: existing table has {existing} field, cannot append with "
         "{given} configuration",
-        "omit the indexing options when appending: the table remembers them",
+        "omit the indexing options: the table remembers them, and REINDEX INDEXTABLES changes them",
         "42K09",
     ),
     "INDEXING_PARTITION_COLUMN": Code(
@@ -622,6 +640,12 @@ CODES: dict[str, Code] = {
         "leave at least one column to index",
         "42K0E",
     ),
+    "PARTITION_COLUMN_TWICE": Code(
+        SchemaMismatchError,
+        "the table is partitioned by `{column}` twice",
+        "name it once",
+        "42711",
+    ),
     "PARTITION_COLUMN_UNKNOWN": Code(
         SchemaMismatchError,
         "Partition column '{column}' not found in schema. Available columns: {available}",
@@ -643,7 +667,7 @@ CODES: dict[str, Code] = {
     "PARTITION_TYPE": Code(
         UnsupportedError,
         "column `{column}` of type `{type}` cannot be a partition column",
-        "partition by a column that is compared by its bytes",
+        "partition by numbers, booleans, dates, timestamps, binary values or plain strings",
         "0A000",
     ),
     "PARTITION_VALUE_INVALID": Code(
@@ -788,6 +812,12 @@ CODES: dict[str, Code] = {
         "give the location of the transaction log, not of the table",
         "22023",
     ),
+    "REPLACE_WHERE_CLASH": Code(
+        InvalidError,
+        "`replaceWhere` replaces some of the rows; it cannot be used with {other}",
+        "use mode overwrite, without `overwriteSchema`",
+        "42000",
+    ),
     "REPLACE_WHERE_IN_REPLACE": Code(
         UnsupportedError,
         "`saveAsTable` in mode overwrite replaces the whole table; it does not take `replaceWhere`",
@@ -817,6 +847,18 @@ CODES: dict[str, Code] = {
         "the data has several columns named {columns}",
         "rename them: names must differ in more than case",
         "42711",
+    ),
+    "SCHEMA_EMPTY": Code(
+        SchemaMismatchError,
+        "the data has no columns",
+        "write at least one column",
+        "42K0E",
+    ),
+    "SCHEMA_GIVEN": Code(
+        SchemaMismatchError,
+        "the schema of the read ({given}) is not the schema of the table ({existing})",
+        "read without a schema; then select, rename and cast the columns",
+        "42K03",
     ),
     "SCHEMA_MISMATCH": Code(
         SchemaMismatchError,
@@ -1021,6 +1063,12 @@ CODES: dict[str, Code] = {
         "a table cannot be partitioned by `{partitioning}`",
         "partition by plain columns: PARTITIONED BY (column, ...)",
         "0A000",
+    ),
+    "VERSION_AND_TIMESTAMP": Code(
+        InvalidError,
+        "a version and a timestamp of `{path}` are given",
+        "give one of them",
+        "42000",
     ),
     "VERSION_NOT_AVAILABLE": Code(
         InvalidError,

@@ -180,6 +180,59 @@ def test_a_refused_change_changes_nothing(spark, table, change):
     assert spark.table(table).schema == shown
 
 
+def test_a_column_beside_the_partition_columns_stays(spark, table_path):
+    spark.sql(f"CREATE TABLE indextables.`{table_path}` (a INT, p INT) PARTITIONED BY (p)")
+    with pytest.raises(Exception, match=r"UNSUPPORTED_CHANGE.*`a`, the only one"):
+        spark.sql(f"ALTER TABLE indextables.`{table_path}` DROP COLUMN a")
+
+
+def test_columns_of_an_empty_table_take_their_index_along(spark, table_path):
+    name, key = f"indextables.`{table_path}`", "spark.indextables.indexing.typemap"
+    properties = f"'{key}.message'='text', '{key}.other'='text'"
+    spark.sql(
+        f"CREATE TABLE {name} (id INT, message STRING, other STRING) TBLPROPERTIES ({properties})"
+    )
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN message TO words")
+    spark.sql(f"ALTER TABLE {name} DROP COLUMN other")
+    spark.sql(f"INSERT INTO {name} VALUES (1, 'disk full')")
+    assert rows(spark, f"SELECT id FROM {name} WHERE words indexquery 'disk'") == [(1,)]
+
+
+def test_a_dropped_column_of_an_empty_table_may_come_back(spark, table_path):
+    name = f"indextables.`{table_path}`"
+    spark.sql(f"CREATE TABLE {name} (id INT, a STRING)")
+    spark.sql(f"ALTER TABLE {name} DROP COLUMN a")
+    spark.sql(f"ALTER TABLE {name} ADD COLUMN a INT")
+    spark.sql(f"INSERT INTO {name} VALUES (1, 2)")
+    assert rows(spark, f"SELECT * FROM {name}") == [(1, 2)]
+
+
+def test_properties_do_not_contradict_the_index(spark, table_path):
+    """Such a property would fail every later write."""
+    name = f"indextables.`{table_path}`"
+    key = "spark.indextables.indexing.typemap.message"
+    spark.sql(f"CREATE TABLE {name} (message STRING) TBLPROPERTIES ('{key}'='text')")
+    with pytest.raises(Exception, match=r"INDEXING_CHANGED.*REINDEX"):
+        spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}'='string')")
+    spark.sql(f"INSERT INTO {name} VALUES ('disk full')")
+    assert spark.sql(f"SELECT * FROM {name} WHERE message indexquery 'disk'").count() == 1
+
+
+def test_a_name_does_not_move_to_where_no_table_is(spark, table_path, tmp_path):
+    spark.sql(f"CREATE TABLE moving (a INT) USING indextables LOCATION '{table_path}'")
+    try:
+        spark.sql("INSERT INTO moving VALUES (1), (2)")
+        with pytest.raises(Exception, match="TABLE_NOT_FOUND"):
+            spark.sql(f"ALTER TABLE moving SET LOCATION '{tmp_path / 'nothing'}'")
+        assert spark.table("moving").count() == 2
+        other = str(tmp_path / "other")
+        spark.table("moving").limit(1).write.format("indextables").save(other)
+        spark.sql(f"ALTER TABLE moving SET LOCATION '{other}'")
+        assert spark.table("moving").count() == 1
+    finally:
+        spark.sql("DROP TABLE moving")
+
+
 def test_defaults_of_a_new_table(spark, table_path):
     name = f"indextables.`{table_path}`"
     spark.sql(f"CREATE TABLE {name} (id INT, n INT DEFAULT 1 + 1, d DATE DEFAULT DATE'2024-01-01')")

@@ -281,6 +281,22 @@ def test_computed_partitions_are_refused(spark, name, table_path, clause):
     assert not spark.catalog.tableExists(name)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE fresh (a INT, b INT) USING indextables PARTITIONED BY (a, b)",
+        "CREATE TABLE indextables.`{path}` (a INT) PARTITIONED BY (a)",
+        "CREATE TABLE fresh USING indextables PARTITIONED BY (a) AS SELECT 1 AS a",
+        "CREATE OR REPLACE TABLE indextables.`{path}` (a INT) PARTITIONED BY (a)",
+    ],
+)
+def test_a_table_of_partition_columns_alone_is_refused(spark, name, table_path, statement):
+    with pytest.raises(Exception, match="PARTITION_ALL_COLUMNS"):
+        spark.sql(statement.replace("{path}", table_path))
+    assert not spark.catalog.tableExists(name)
+    assert not IndexTable.isIndexTable(spark, table_path)
+
+
 def test_create_like(spark, name, existing):
     spark.sql("DROP TABLE IF EXISTS same")
     spark.sql(f"CREATE TABLE {name} USING indextables LOCATION '{existing}'")

@@ -353,3 +353,12 @@ def test_all_reads_of_a_query_see_one_version(spark, path, table_path):
         writer.join()
     assert [one for one, _ in found] == [other for _, other in found]
     assert found[-1] > found[0]
+
+
+def test_a_schema_of_the_reader_is_that_of_the_table(spark, both, table_path):
+    spark.range(3).selectExpr("id", "'a' AS s").write.format("indextables").save(table_path)
+    reader = spark.read.format("indextables")
+    assert reader.schema("id long, s string").load(table_path).count() == 3
+    for given in ("id long", "s string, id long", "id int, s string", "id long, t string"):
+        with pytest.raises(Exception, match=r"SCHEMA_GIVEN.*`id` BIGINT|SCHEMA_GIVEN.*id BIGINT"):
+            spark.read.format("indextables").schema(given).load(table_path).count()

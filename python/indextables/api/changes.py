@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from indextables.api.arguments import Path
 from indextables.api.ask import open_table, plan_exactly, predicates_of
 from indextables.read.request import ScanRequest
 from indextables.read.spec import ROW_ID
@@ -13,7 +14,7 @@ from indextables.rows.update import update_rows
 
 
 def delete(
-    path: str,
+    path: Path,
     where: str | None = None,
     query: str | None = None,
     options: Mapping[str, str] | None = None,
@@ -29,7 +30,7 @@ def delete(
 
 
 def update(
-    path: str,
+    path: Path,
     values: Mapping[str, Any],
     where: str | None = None,
     query: str | None = None,

@@ -14,13 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from indextables.api.ask import (
-    open_table,
-    plan_exactly,
-    predicates_of,
-    query_now,
-    search_text,
-)
+from indextables.api import arguments
+from indextables.api.arguments import Names, Path, Timestamp
+from indextables.api.ask import open_table, plan_exactly, predicates_of, query_now, search_text
 from indextables.api.correct import correct_query
 from indextables.api.notebook import Explanation, History, explain, show_searches
 from indextables.api.significant import Sample, significant_words
@@ -132,20 +128,20 @@ class Table:
 
     def history(self, limit: int | None = None) -> History:
         """Return the commits of the table, newest first."""
-        return History(asdict(entry) for entry in self._log.history(limit))
+        return History(asdict(entry) for entry in self._log.history(arguments.limit_of(limit)))
 
     def search(
         self,
         query: str,
-        columns: Sequence[str] | None = None,
+        columns: Names | None = None,
         limit: int | None = 10,
         where: str | None = None,
         *,
-        order_by: Sequence[str] = (),
+        order_by: Names = (),
         score: bool = False,
         snippet: bool | Snippet = False,
         mode: str = "query",
-        fields: Mapping[str, float] | Sequence[str] = (),
+        fields: Mapping[str, float] | Names = (),
     ) -> pa.Table:
         """Return the best matches for a query, best first, with all or some columns.
 
@@ -158,14 +154,15 @@ class Table:
         path and row number; `order_by` sets another order, such as `["_score DESC", "id"]`.
         """
         more = [name for name, asked in ((SCORE, score), (SNIPPET, snippet)) if asked]
-        names = (*(columns or self._names), *more)
+        names = (*self._chosen(columns), *more)
+        limit, order_by = arguments.limit_of(limit), arguments.names_of(order_by, "order_by")
         text = query_now(search_text(query, mode, fields))
         shown = snippet if isinstance(snippet, Snippet) else None
 
         def request() -> ScanRequest:
             return replace(self._best(text, names, where, limit, order_by), snippet=shown)
 
-        key = ("search", names, text, where, limit, tuple(order_by), repr(shown))
+        key = ("search", names, text, where, limit, order_by, repr(shown))
         return run_scan(self._planned(key, request))
 
     def explain_score(
@@ -179,7 +176,8 @@ class Table:
         """
         row_id(self._snapshot.schema, "explain_score")
         names = [*self.schema.names, *EXPLAINED]
-        return explain_scores(plan_exactly(self._table, self._best(query, names, where, limit)))
+        request = self._best(query, names, where, arguments.limit_of(limit))
+        return explain_scores(plan_exactly(self._table, request))
 
     def _best(
         self,
@@ -187,7 +185,7 @@ class Table:
         names: Sequence[str],
         where: str | None,
         limit: int | None,
-        order_by: Sequence[str] = (),
+        order_by: Names = (),
     ) -> ScanRequest:
         best_first = (SortKey(Column((SCORE,)), ascending=False, nulls_first=False),)
         return ScanRequest(
@@ -200,7 +198,7 @@ class Table:
 
     def analyze(self, text: str, column: str) -> list[Token]:
         """Return the tokens that the index stores for a text in a column, with their positions."""
-        return analyze(analyzer_of(self._table.columns, column), text)
+        return analyze(analyzer_of(self._table.columns, column), arguments.text_of(text, "text"))
 
     def suggest(
         self, text: str, column: str | None = None, limit: int = 10, *, similar: bool = False
@@ -213,7 +211,8 @@ class Table:
         only the largest ones are read.
         """
         columns = text_columns(self._table) if column is None else [column]
-        found = suggest_words(self._table, columns, text, limit, similar=similar)
+        wanted, most = arguments.text_of(text, "text"), arguments.count_of(limit, "limit")
+        found = suggest_words(self._table, columns, wanted, most, similar=similar)
         return pa.table({"word": [w for w, _ in found], "rows": [n for _, n in found]})
 
     def did_you_mean(self, query: str, where: str | None = None) -> str | None:
@@ -240,17 +239,17 @@ class Table:
         most `sample` rows are read, the best matches. Words in fewer than `min_rows` rows are left
         out.
         """
-        rows = Sample(column, query, where, sample)
-        return significant_words(self._table, rows, limit, min_rows)
+        rows = Sample(column, query, where, arguments.count_of(sample, "sample"))
+        return significant_words(self._table, rows, arguments.count_of(limit, "limit"), min_rows)
 
     def scan(
         self,
-        columns: Sequence[str] | None = None,
+        columns: Names | None = None,
         where: str | None = None,
         limit: int | None = None,
         *,
         query: str | None = None,
-        order_by: Sequence[str] = (),
+        order_by: Names = (),
         offset: int = 0,
     ) -> pa.Table:
         """Return all rows, or those that match a predicate and a query.
@@ -260,19 +259,22 @@ class Table:
         `order_by` lists columns with a direction, such as `ts DESC` or `_score DESC`; with a
         `limit` the index finds the first rows. `offset` skips rows of the result.
         """
-        names, text = tuple(columns or self._names), query and query_now(query)
+        names, text = self._chosen(columns), None if query is None else query_now(query)
+        limit, order_by = arguments.limit_of(limit), arguments.names_of(order_by, "order_by")
+        offset = arguments.count_of(offset, "offset")
+        most = None if limit is None else arguments.limit_of(limit + offset)
 
         def request() -> ScanRequest:
             return ScanRequest(
                 output=self._wanted(names),
                 predicates=predicates_of(self._table, where, text),
                 order=self._order(order_by),
-                limit=None if limit is None else limit + offset,
+                limit=most,
                 offset=offset,
                 here=True,
             )
 
-        key = ("scan", names, where, limit, text, tuple(order_by), offset)
+        key = ("scan", names, where, limit, text, order_by, offset)
         return run_scan(self._planned(key, request))
 
     def explain(
@@ -280,15 +282,15 @@ class Table:
         where: str | None = None,
         query: str | None = None,
         *,
-        order_by: Sequence[str] = (),
+        order_by: Names = (),
         limit: int | None = None,
     ) -> Explanation:
         """Explain how `scan` would read these rows, without reading them."""
         request = ScanRequest(
             output=self._wanted(self.schema.names),
             predicates=predicates_of(self._table, where, query),
-            order=self._order(order_by),
-            limit=limit,
+            order=self._order(arguments.names_of(order_by, "order_by")),
+            limit=arguments.limit_of(limit),
             here=True,
         )
         planned = plan_exactly(self._table, request)
@@ -302,7 +304,7 @@ class Table:
         Counts of all rows, and with predicates on partition columns only, are answered by the
         transaction log without reading a split.
         """
-        text = query and query_now(query)
+        text = None if query is None else query_now(query)
 
         def request() -> ScanRequest:
             return ScanRequest(predicates=predicates_of(self._table, where, text), here=True)
@@ -311,12 +313,12 @@ class Table:
 
     def aggregate(
         self,
-        functions: Mapping[str, str] | Sequence[str],
-        by: Mapping[str, str] | Sequence[str] = (),
+        functions: Mapping[str, str] | Names,
+        by: Mapping[str, str] | Names = (),
         where: str | None = None,
         query: str | None = None,
         *,
-        order_by: Sequence[str] = (),
+        order_by: Names = (),
         limit: int | None = None,
     ) -> pa.Table:
         """Aggregate all rows, or those that match a predicate and a query.
@@ -329,9 +331,12 @@ class Table:
         averages are exact as in Spark: a sum of integers that overflows is an error. `order_by` and
         `limit` apply to the groups.
         """
-        keys, wanted = _named(by), _named(functions)
+        keys, wanted = arguments.named_of(by, "by"), arguments.named_of(functions, "functions")
+        limit, order_by = arguments.limit_of(limit), arguments.names_of(order_by, "order_by")
+        if twice := keys.keys() & wanted.keys():
+            raise error("AGGREGATE_NAME_TWICE", name=min(twice))
         texts = tuple(keys.values()), tuple(wanted.values())
-        text = query and query_now(query)
+        text = None if query is None else query_now(query)
         found = self._aggregate(*texts, where, text).rename_columns([*keys, *wanted])
         if order_by:
             found = _in_order(found, order_by)
@@ -343,8 +348,9 @@ class Table:
         `_change_type` is insert, delete, update_preimage or update_postimage. `last` defaults to
         the opened version.
         """
-        end = self.version if last is None else min(last, self.version)
-        rows = list(changes_between(self._log, first, end))
+        begin = arguments.version_of(first, "first")
+        end = self.version if last is None else arguments.version_of(last, "last")
+        rows = list(changes_between(self._log, begin, min(end, self.version)))
         columns = [pa.field(name, kind) for name, kind in CHANGE_COLUMNS.items()]
         request = ScanRequest(pa.schema([*self.schema, *columns]), here=True)
         found = plan_changes(self._table, request, rows)
@@ -382,6 +388,10 @@ class Table:
         names = [*self._snapshot.schema.names, *PSEUDO]
         return tuple(parse_sort_key(text, names) for text in order_by)
 
+    def _chosen(self, columns: Names | None) -> tuple[str, ...]:
+        """The names of the columns that are asked for: all of them unless some are named."""
+        return arguments.names_of(columns or (), "columns") or self._names
+
     @cached_property
     def _names(self) -> tuple[str, ...]:
         """The names of all columns."""
@@ -414,11 +424,6 @@ def _index_of(info: ColumnInfo) -> str:
     return info.tokenizer if info.role == "text" else "" if not info.indexed else info.role
 
 
-def _named(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
-    """The expressions by the names of their columns."""
-    return dict(given) if isinstance(given, Mapping) else {text: text for text in given}
-
-
 def _in_order(groups: pa.Table, order_by: Sequence[str]) -> pa.Table:
     """The groups of an aggregation, sorted by their columns."""
     keys = [parse_sort_key(text, groups.column_names) for text in order_by]
@@ -426,15 +431,16 @@ def _in_order(groups: pa.Table, order_by: Sequence[str]) -> pa.Table:
 
 
 def open(  # noqa: A001 (indextables.open reads well, and hides nothing outside this module)
-    path: str,
+    path: Path,
     version: int | None = None,
-    timestamp: str | None = None,
+    timestamp: Timestamp | None = None,
     options: Mapping[str, str] | None = None,
 ) -> Table:
     """Open a table without Spark, at its latest version or an older one.
 
-    `timestamp` is an ISO string, or epoch seconds or milliseconds; `options` are configuration
-    keys, such as credentials.
+    `path` is a path or a URL; `timestamp` is an ISO string, a `datetime` (without a zone: in UTC),
+    or seconds or milliseconds since 1970; `options` are configuration keys, such as credentials.
     """
     show_searches()
-    return Table(open_table(path, options or {}, version, timestamp), options)
+    given = arguments.options_of(options)
+    return Table(open_table(path, given, version, timestamp), given)

@@ -9,6 +9,7 @@ from indextables.config.option import (
     SIZE,
     TEXT,
     Option,
+    Parser,
     Scope,
     choice,
     integer,
@@ -110,9 +111,11 @@ OVERWRITE_SCHEMA = Option(
     scopes=_OPTION,
     bare=True,
 )
+# an empty condition is wrong: it must not mean all rows
+_CONDITION: Parser[str | None] = Parser(str, "a predicate")
 REPLACE_WHERE = Option(
     "replaceWhere",
-    optional(TEXT),
+    _CONDITION,
     None,
     "Overwrite only the rows of this predicate.",
     _GROUP,

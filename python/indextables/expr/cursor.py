@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from indextables.expr.tokens import Kind, Token, syntax_error
+from indextables.model.types import Field, Struct
 
 # one entry per position: the words allowed there
 Places: TypeAlias = tuple[tuple[str, ...], ...]
@@ -81,3 +82,29 @@ class Cursor:
     def error(self, problem: str) -> Exception:
         """The syntax error at this position."""
         return syntax_error(problem, self.text, self.peek.start, self.usage)
+
+    def column_path(self, schema: Struct) -> tuple[str, ...]:
+        """Take the path of a column, `name` or `name.member`; case matters where names need it."""
+        self.need("a column", found=self.peek.kind in (Kind.WORD, Kind.QUOTED))
+        found = self._field(schema, "there is no column `{}`")
+        path = [found.name]
+        while self.peek.is_symbol("."):
+            if not isinstance(found.type, Struct):
+                raise self.error(f"`{'.'.join(path)}` has no members")
+            self.take()
+            found = self._field(found.type, f"`{'.'.join(path)}` has no member `{{}}`")
+            path.append(found.name)
+        return tuple(path)
+
+    def _field(self, schema: Struct, problem: str) -> Field:
+        token = self.peek
+        if token.kind not in (Kind.WORD, Kind.QUOTED):
+            raise self.error(problem.format(token.value))
+        found = schema.get(token.value)
+        if found is None:
+            alike = [each for each in schema.fields if each.name.lower() == token.value.lower()]
+            if len(alike) != 1:
+                raise self.error(problem.format(token.value))
+            found = alike[0]
+        self.take()
+        return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from indextables.errors import error
 from indextables.expr.cursor import Cursor
@@ -22,6 +22,7 @@ from indextables.expr.predicate import (
     Call,
     Column,
     Compare,
+    Expr,
     In,
     IsNull,
     Literal,
@@ -33,7 +34,7 @@ from indextables.expr.predicate import (
 )
 from indextables.expr.tokens import Kind, tokenize
 from indextables.expr.values import FLOATING, INTEGRAL_BITS, kind_of
-from indextables.model.types import Atomic, DataType, Struct
+from indextables.model.types import Array, Atomic, DataType, Decimal, Map, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,6 +48,8 @@ _SEARCH_ALL = "INDEXQUERYALL"
 # words before a string that say what it is
 _TYPED = ("DATE", "TIMESTAMP")
 _DECIMAL_TAIL = re.compile(r"\d+")
+# digits of a long before the point of a decimal, and what is left for those after it
+_LONG_DIGITS, _MOST_SCALE = 20, 18
 
 
 @dataclass(frozen=True)
@@ -136,8 +139,8 @@ class _Parser(Cursor):
 
     def distinct(self, left: _Operand) -> Predicate:
         self.need("FROM", found=self.takes("FROM"))
-        column = self.column(left)
-        return Not(Compare("<=>", column, self.literal(self.operand(), column)))
+        subject, (value,) = self.typed(self.column(left), self.operand())
+        return Not(Compare("<=>", subject, value))
 
     def like(self, column: Column) -> Predicate:
         return TextTest("like", column, self.pattern())
@@ -175,17 +178,18 @@ class _Parser(Cursor):
 
     def one_of(self, column: Column) -> Predicate:
         self.take_symbol("(")
-        items = [self.literal(self.operand(), column)]
+        given = [self.operand()]
         while self.takes(","):
-            items.append(self.literal(self.operand(), column))
+            given.append(self.operand())
         self.take_symbol(")")
-        return In(column, tuple(items))
+        subject, items = self.typed(column, *given)
+        return In(subject, items)
 
     def between(self, column: Column) -> Predicate:
-        low = self.literal(self.operand(), column)
+        least = self.operand()
         self.need("AND", found=self.takes("AND"))
-        high = self.literal(self.operand(), column)
-        return And((Compare(">=", column, low), Compare("<=", column, high)))
+        subject, (low, high) = self.typed(column, least, self.operand())
+        return And((Compare(">=", subject, low), Compare("<=", subject, high)))
 
     def comparison(self, left: _Operand) -> Predicate:
         operator = self.operator()
@@ -196,11 +200,10 @@ class _Parser(Cursor):
         right = self.operand()
         if not isinstance(left, Column):
             left, right, operator = right, left, _FLIPPED.get(operator, operator)
-        column = self.column(left)
-        value = self.literal(right, column)
+        subject, (value,) = self.typed(self.column(left), right)
         if operator in _NOT_EQUAL:
-            return Not(Compare("=", column, value))
-        return Compare(_OPERATORS[operator], column, value)
+            return Not(Compare("=", subject, value))
+        return Compare(_OPERATORS[operator], subject, value)
 
     def operator(self) -> str:
         start = self.at
@@ -239,13 +242,9 @@ class _Parser(Cursor):
         return digits
 
     def name(self) -> Column:
-        given = self.take().value
-        if self.schema.get(given) is not None:
-            return Column((given,))
-        alike = [each for each in self.schema.fields if each.name.lower() == given.lower()]
-        if len(alike) != 1:
-            raise self.error(f"there is no column `{given}`")
-        return Column((alike[0].name,))
+        if self.tokens[self.at + 1].is_symbol("("):
+            raise self.error(f"the function `{self.peek.value}` is not understood here")
+        return Column(self.column_path(self.schema))
 
     def column(self, operand: _Operand) -> Column:
         if not isinstance(operand, Column):
@@ -257,8 +256,17 @@ class _Parser(Cursor):
         assert found is not None
         return found.type
 
-    def literal(self, operand: _Operand, column: Column) -> Literal:
-        kind = self.type_of(column)
+    def typed(self, column: Column, *operands: _Operand) -> tuple[Expr, tuple[Literal, ...]]:
+        """A column and constants as they are compared: whole numbers with fractions as decimals."""
+        kind, subject = self.type_of(column), cast("Expr", column)
+        if isinstance(kind, Array | Map | Struct):
+            raise self.error("a nested column is not compared as a whole")
+        if kind_of(kind) in INTEGRAL_BITS and (scale := max(map(_scale, operands))):
+            kind = Decimal(_LONG_DIGITS + scale, scale)
+            subject = Call("CAST", (column,), kind)
+        return subject, tuple(self.literal(operand, kind) for operand in operands)
+
+    def literal(self, operand: _Operand, kind: DataType) -> Literal:
         if operand is None:
             return Literal(None, kind)
         if isinstance(operand, Column):
@@ -288,6 +296,14 @@ class _PartitionParser(_Parser):
         """The error of a predicate that cannot be parsed."""
         shown = f"Invalid partition predicate: {self.text} ({problem})"
         return error("PARTITION_PREDICATE", problem=shown)
+
+
+def _scale(operand: _Operand) -> int:
+    """Digits after the point of a number that is not whole; 0 for all else."""
+    if not isinstance(operand, _Text) or operand.quoted or "." not in operand.value:
+        return 0
+    digits = operand.value.partition(".")[2].rstrip("0")
+    return len(digits) if digits.isdigit() and len(digits) <= _MOST_SCALE else 0
 
 
 def _value(text: _Text, kind: DataType) -> Any:

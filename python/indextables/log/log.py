@@ -53,6 +53,8 @@ class Log:
     def snapshot(self, version: int | None = None, timestamp_ms: int | None = None) -> Snapshot:
         """The table at a version or a timestamp, by default the newest version."""
         if timestamp_ms is not None:
+            if version is not None:
+                raise error("VERSION_AND_TIMESTAMP", path=self.store.url)
             version = version_at(self.reader, timestamp_ms)
         return self._newest.get() if version is None else self._newest.at(version)
 

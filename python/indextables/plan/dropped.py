@@ -20,11 +20,14 @@ def dropped_columns(configuration: Mapping[str, str]) -> frozenset[str]:
     return frozenset(json.loads(configuration.get(DROPPED_KEY, "[]")))
 
 
-def remember_dropped(configuration: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The configuration of a table after dropping columns."""
+def remember_dropped(
+    configuration: Mapping[str, str], names: Iterable[str], known: Iterable[str] = ()
+) -> dict[str, str]:
+    """The configuration of a table after dropping columns; `known` are those that it has."""
     gone = dropped_columns(configuration) | {name.lower() for name in names}
+    gone -= {name.lower() for name in known}
     if not gone:
-        return dict(configuration)
+        return without_dropped(configuration)
     roles = json.loads(configuration.get(INDEXING_KEY, "{}"))
     kept = {name: role for name, role in roles.items() if name.lower() not in gone}
     indexing = {INDEXING_KEY: _text(kept)} if roles else {}

@@ -82,6 +82,12 @@ def plan_fields(
     return fields
 
 
+def check_some_field(fields: Sequence[Mapping[str, Any]], partition_columns: Sequence[str]) -> None:
+    """Reject a partitioning by all columns: a split would have nothing to store of its rows."""
+    if partition_columns and not fields:
+        raise error("PARTITION_ALL_COLUMNS", columns=", ".join(partition_columns))
+
+
 def remember_fields(fields: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The fields as stored in a table's configuration, for appends and for planning."""
     kept = {

@@ -61,8 +61,9 @@ def _leaves(kind: DataType) -> list[DataType]:
 
 
 def check_partition_type(field: Field) -> None:
-    """Reject a column whose equal values differ in bytes: a folder has only one name."""
-    if kind_of(field.type) == "string" and not is_plain_string(field.type):
+    """Reject a nested column, and one whose equal values differ in bytes: a folder has one name."""
+    collated = kind_of(field.type) == "string" and not is_plain_string(field.type)
+    if collated or isinstance(field.type, Array | Map | Struct):
         raise error("PARTITION_TYPE", column=field.name, type=describe(field.type))
 
 

@@ -140,7 +140,8 @@ def _partials(
     parts = side_by_side(one, sources, _readers(spec) if spec.is_remote else 1)
     batches = [batch for part in parts for batch in part]
     if len(sources) != 1:
-        table = merge_partials(pa.Table.from_batches(batches, schema=plan.schema), plan)
+        merged = pa.Table.from_batches(batches, schema=plan.schema)
+        table = merge_partials(merged, plan, ansi=plan.request["ansi"])
         batches = table.combine_chunks().to_batches()
     yield from batches
 

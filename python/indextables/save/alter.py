@@ -14,6 +14,7 @@ from indextables.log.transaction import Operation, Transaction
 from indextables.model.types import render_schema
 from indextables.plan.constraints import checks_of
 from indextables.plan.dropped import check_not_dropped, index_alike, remember_dropped
+from indextables.plan.fields import plan_fields
 from indextables.plan.keys import check_same_key
 from indextables.plan.schemas import check_widened, describe
 from indextables.plan.table_changes import change_configuration, change_schema, steps
@@ -86,14 +87,22 @@ def _changed(newest: Snapshot, changes: Sequence[Mapping[str, Any]]) -> Metadata
     schema = change_schema(newest.schema, changes)
     for added in (change["add"] for change in changes if "like" in change.get("add", {})):
         configuration = index_alike(configuration, added["like"], added["name"])
+    for change in changes:
+        if "rename" in change:  # of an empty table; otherwise the column is copied
+            configuration = index_alike(configuration, change["column"][0], change["rename"])
     gone = [name for name in newest.schema.names if schema.get(name) is None]
     _check_droppable(newest, gone)
+    if gone and not set(schema.names) - set(newest.partition_columns):
+        only = f"DROP COLUMN `{gone[0]}`, the only one that is not a partition column"
+        raise error("UNSUPPORTED_CHANGE", change=only)
     if newest.num_files:
         key = resolve(table=before).get(rows.PRIMARY_KEY)
         check_widened(newest.schema, schema, newest.partition_columns, key)
         check_not_dropped(schema.names, newest.schema.names, before)
         check_same_key(resolve(table=configuration), before)
-        configuration = remember_dropped(configuration, gone)
+    configuration = remember_dropped(configuration, gone, schema.names)
+    # properties that contradict the index would fail the next write
+    plan_fields(schema, resolve(table=configuration), newest.partition_columns, configuration)
     return replace(
         newest.metadata, schema_string=render_schema(schema), configuration=configuration
     )

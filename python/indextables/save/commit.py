@@ -69,6 +69,7 @@ def plan_save(
 ) -> SavePlan:
     """Decide what `df.write.mode(mode).save()` does to a table that may not exist yet."""
     check_duplicates(data)
+    _check_replace(mode, settings)
     if table is None:
         columns = _partition_columns(partition_by or (), data)
         return SavePlan("overwrite" if mode == "overwrite" else "append", nullable(data), columns)
@@ -100,21 +101,37 @@ def _action(mode: str, settings: Settings, *, dynamic: bool) -> tuple[str, str |
     if mode != "overwrite":
         return "append", None
     where = settings.get(keys.REPLACE_WHERE)
-    if where:
+    if where is not None:
         return "replace", where
     chosen = settings.get(keys.PARTITION_OVERWRITE_MODE)
     is_dynamic = dynamic if chosen is None else chosen == "dynamic"
     return ("dynamic" if is_dynamic else "overwrite"), None
 
 
+def _check_replace(mode: str, settings: Settings) -> None:
+    """Reject a condition that would be ignored: more rows would be replaced, or none."""
+    where = settings.get(keys.REPLACE_WHERE)
+    if where is None:
+        return
+    if mode != "overwrite":
+        raise error("REPLACE_WHERE_CLASH", other=f"mode {mode}")
+    if settings.get(keys.OVERWRITE_SCHEMA):
+        raise error("REPLACE_WHERE_CLASH", other="`overwriteSchema`")
+
+
 def _partition_columns(given: Iterable[str], schema: Struct) -> tuple[str, ...]:
-    by_name = {name.lower(): name for name in schema.names}
-    columns = []
+    if not schema.fields:
+        raise error("SCHEMA_EMPTY")
+    by_name = {field.name.lower(): field for field in schema.fields}
+    columns: list[str] = []
     for name in given:
-        if name.lower() not in by_name:
+        field = by_name.get(name.lower())
+        if field is None:
             available = ", ".join(schema.names)
             raise error("PARTITION_COLUMN_UNKNOWN", column=name, available=available)
-        columns.append(by_name[name.lower()])
+        if field.name in columns:
+            raise error("PARTITION_COLUMN_TWICE", column=field.name)
+        columns.append(field.name)
     if columns and len(columns) == len(schema.fields):
         raise error("PARTITION_ALL_COLUMNS", columns=", ".join(columns))
     return tuple(columns)

@@ -11,7 +11,7 @@ from indextables.errors import TableExistsError, TableNotFoundError, error
 from indextables.log.protocol import CHECK_CONSTRAINTS, PRIMARY_KEY
 from indextables.plan.columns import MAPPING_PREFIX
 from indextables.plan.constraints import checks_of
-from indextables.plan.fields import plan_fields, remember_fields, remember_layout
+from indextables.plan.fields import check_some_field, plan_fields, remember_fields, remember_layout
 from indextables.plan.keys import check_same_key, plan_key, remember_key
 from indextables.plan.schemas import check_duplicates, differences
 
@@ -58,6 +58,7 @@ def create_table(log: Log, definition: Definition) -> Snapshot:
     schema, columns = definition.schema, definition.partition_columns
     check_duplicates(schema)
     fields = plan_fields(schema, definition.settings, columns, definition.like)
+    check_some_field(fields, columns)
     properties = {**user_properties(definition.like), **definition.properties}
     configuration = new_configuration(fields, definition.settings, properties)
     features = features_of_table(schema, columns, configuration)

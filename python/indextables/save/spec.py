@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from indextables.config import indexing
 from indextables.log.protocol import check_changeable
 from indextables.model.types import render_schema
-from indextables.plan.fields import plan_fields, without_effect
+from indextables.plan.fields import check_some_field, plan_fields, without_effect
 from indextables.plan.keys import check_same_key, plan_key
 from indextables.plan.layout import rows_per_split
 from indextables.save.splits import WriteSpec
@@ -43,6 +43,8 @@ def spec_of_write(
         check_changeable(table.protocol, table.metadata, table.path)
     if defined:
         check_same_key(settings, configuration)
+    fields = plan_fields(schema, settings, partition_columns, configuration)
+    check_some_field(fields, partition_columns)
     url, options = log.store.native()
     # an overwrite of everything assigns keys to buckets again
     replaces_all = table is None or overwrite in ("all", "table")
@@ -51,7 +53,7 @@ def spec_of_write(
         store_options=options,
         schema_json=render_schema(schema),
         partition_columns=partition_columns,
-        fields=tuple(plan_fields(schema, settings, partition_columns, configuration)),
+        fields=tuple(fields),
         settings=settings,
         key=plan_key(schema, partition_columns, settings),
         indexes=() if table is None or replaces_all else table.hash_indexes,

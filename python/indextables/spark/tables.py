@@ -9,6 +9,7 @@ import pyarrow as pa
 from indextables.config import rows
 from indextables.config.option import PREFIX
 from indextables.errors import error
+from indextables.log.open_logs import log_at
 from indextables.plan.constraints import CHECKS_KEY, checks_of, constraint_properties
 from indextables.plan.partitions import partition_arrays
 from indextables.save.alter import alter_table, finish_alter_table, undo_alter_table
@@ -17,6 +18,7 @@ from indextables.spark import changes
 from indextables.spark.request import Request
 from indextables.spark.shipping import to_stream
 from indextables.spark.warm import find_table, log_of, open_table, state_of
+from indextables.storage import find_location
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,6 +95,9 @@ def adopt(request: Request) -> dict[str, Any]:
 def alter(request: Request) -> dict[str, Any]:
     """Change properties and columns: all of the changes or none."""
     table = open_table(request)
+    moved = (c["value"] for c in request.body["changes"] if c.get("set") == "location")
+    for location in moved:  # a name of nothing would look like an empty table
+        log_at(find_location(location, request.settings), request.settings).snapshot()
     done = alter_table(table.log, table.snapshot, request.body["changes"])
     return {"version": done.version, "fills": list(done.fills), "then": list(done.then)}
 

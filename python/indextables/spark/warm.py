@@ -49,9 +49,5 @@ def _snapshot(request: Request, log: Log) -> Snapshot:
     if pinned is not None and pinned >= 0:
         return log.snapshot(pinned)
     version = request.settings.get(read_keys.VERSION_AS_OF)
-    if version is not None:
-        return log.snapshot(version)
     timestamp = request.settings.get(read_keys.TIMESTAMP_AS_OF)
-    if timestamp is not None:
-        return log.snapshot(timestamp_ms=parse_timestamp(timestamp))
-    return log.snapshot()
+    return log.snapshot(version, None if timestamp is None else parse_timestamp(timestamp))

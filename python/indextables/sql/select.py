@@ -150,12 +150,7 @@ class _Parser(Cursor):
         return Function(name, (column,), distinct)
 
     def column(self) -> Column:
-        self.need("a column", found=self.peek.kind in (Kind.WORD, Kind.QUOTED))
-        given = self.take()
-        name = _resolve(given.value, self.schema.names)
-        if name is None:
-            raise syntax_error(f"there is no column `{given.value}`", self.text, given.start)
-        return Column((name,))
+        return Column(self.column_path(self.schema))
 
     def type_of(self, column: Column) -> DataType:
         found = self.schema.find(column.path)

@@ -19,6 +19,7 @@ SCHEMA = Struct(
         Field("ok", Atomic("boolean")),
         Field("price", Decimal(5, 2)),
         Field("when", Atomic("timestamp")),
+        Field("who", Struct((Field("age", Atomic("long")), Field("Home.Town", Atomic("string"))))),
     )
 )
 ROWS = 4
@@ -28,6 +29,8 @@ VALUES = {
     ("day",): pa.array([0, 1, 19723, None], pa.int32()).cast(pa.date32()),
     ("ok",): pa.array([True, False, None, True]),
     ("price",): pa.array([Number(1), Number(2), Number(3), None], pa.decimal128(5, 2)),
+    ("who", "age"): pa.array([1, 2, None, 4], pa.int64()),
+    ("who", "Home.Town"): pa.array(["Rome", "Oslo", None, None]),
     ("when",): pa.array([0, 1_000_000, 2, None], pa.int64()).cast(pa.timestamp("us", tz="UTC")),
 }
 
@@ -37,6 +40,15 @@ VALUES = {
     [
         ("year > 9", [1, 2]),
         ("9 < Year", [1, 2]),
+        ("year > 9.5", [1, 2]),
+        ("year = 9.5 OR 10.0 = year", [1]),
+        ("year <> 9.5", [0, 1, 2]),
+        ("year IN (9, 10.25)", [0]),
+        ("year BETWEEN 8.5 AND 10.75", [0, 1]),
+        ("year IS DISTINCT FROM -9.5", [0, 1, 2, 3]),
+        ("who.age >= 2", [1, 3]),
+        ("WHO.AGE > 1.5 AND who.`Home.Town` = 'Oslo'", [1]),
+        ("who.`home.town` IS NULL", [2, 3]),
         ("`Year` = '10'", [1]),
         ("year != 10", [0, 2]),
         ("year <> 10 AND name LIKE 'a%'", [0]),
@@ -85,14 +97,17 @@ def test_rows_are_chosen(text, rows):
         ("1 = 1", "one side of a test must be a column"),
         ("year = day", "two columns cannot be compared here"),
         ("year = 'x'", "`x` is not a value of type integer"),
-        ("year = 1.5", "`1.5` is not a value of type integer"),
+        ("year = '1.5'", "`1.5` is not a value of type integer"),
+        ("who = 1", "a nested column is not compared as a whole"),
+        ("who.nope = 1", "`who` has no member `nope`"),
+        ("year.x = 1", "`Year` has no members"),
         ("name = 5", "`5` is not a value of type string"),
         ("day = '2024-02-30'", "`2024-02-30` is not a value of type date"),
         ("year >< 1", "`><` is not a comparison"),
         ("year = 1 extra", "expected the end, found `extra`"),
         ("(year = 1", "expected `)`"),
         ("year NOT = 1", "expected IN, BETWEEN, LIKE, ILIKE or RLIKE"),
-        ("length(name) = 1", "there is no column `length`"),
+        ("length(name) = 1", "the function `length` is not understood here"),
         ("name ILIKE 'é%'", "ILIKE takes a text of ASCII characters here"),
     ],
 )
