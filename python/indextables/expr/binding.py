@@ -102,6 +102,8 @@ def disjunction(*args: Predicate) -> Predicate:
 def _joined(
     kind: type[And | Or], args: tuple[Predicate, ...], *, neutral: Constant, absorbing: Constant
 ) -> Predicate:
+    if len(args) == 1:
+        return args[0]
     kept: list[Predicate] = []
     for arg in args:
         kept.extend(arg.args if isinstance(arg, kind) else [arg])

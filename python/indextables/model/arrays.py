@@ -7,6 +7,7 @@ new process does before its first answer. These arrays are built from buffers in
 from __future__ import annotations
 
 from array import array
+from functools import lru_cache
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ def small_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.array(values, kind)
     present = [value is not None for value in values]
     missing = present.count(False)
+    if missing == len(values):
+        return pa.nulls(missing, kind)
     validity = _bits(present) if missing else None
     buffers, children = _content(values, kind)
     return pa.Array.from_buffers(
@@ -44,6 +47,7 @@ def small_scalar(value: Any, kind: pa.DataType) -> pa.Scalar:
     return pa.nulls(1, kind)[0] if value is None else small_array([value], kind)[0]
 
 
+@lru_cache(maxsize=256)
 def _is_known(kind: pa.DataType) -> bool:
     plain = kind in _NUMBERS or pa.types.is_boolean(kind) or pa.types.is_string(kind)
     return plain or any(is_nested(kind) for is_nested in _NESTED)

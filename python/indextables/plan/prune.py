@@ -57,6 +57,8 @@ class PruneCounters:
 
     def narrowed_to(self, kept: int) -> PruneCounters:
         """The counters after hash indexes pruned some more."""
+        if kept == self.kept:
+            return self
         return replace(self, pruned_by_stats=self.pruned_by_stats + self.kept - kept, kept=kept)
 
 
@@ -69,28 +71,28 @@ def prune_splits(
     *,
     bounds: SplitBounds | None = None,
 ) -> tuple[pa.Table, PruneCounters]:
-    """The splits that may hold a matching row. The predicate may be bound or as parsed.
+    """The splits that may hold a row that matches a bound predicate.
 
     `columns` tells which statistics follow the order of their types; without it, only those are
     used that all writers store alike. `bounds` are those of `files`, if an earlier query has read
     them.
     """
-    bound = bind(predicate, schema)
     total = files.num_rows
     if bounds is None:
         bounds = SplitBounds(files, schema, trusted_columns(schema, columns))
-    used = {node.path for node in walk(bound) if isinstance(node, _LEAVES)}
+    nodes = list(walk(predicate))
+    used = {node.path for node in nodes if isinstance(node, _LEAVES)}
     by_name = tuple(name for name in partition_columns if (name,) in used)
     by_partition = files
     if by_name:
-        by_partition = _keep(files, _possible(bound, bounds.values(by_name), {}, total))
+        by_partition = _keep(files, _possible(predicate, bounds.values(by_name), {}, total))
         if by_partition is not files:
             bounds = bounds.of(by_partition)
     kept = by_partition
     names = sorted(p[0] for p in used if len(p) == 1 and p[0] not in partition_columns)
-    if names or any(isinstance(node, Constant) for node in walk(bound)):
+    if names or any(isinstance(node, Constant) for node in nodes):
         values, extremes = bounds.values(by_name), bounds.extremes(names)
-        mask = _possible(bound, values, extremes, by_partition.num_rows)
+        mask = _possible(predicate, values, extremes, by_partition.num_rows)
         kept = _keep(by_partition, mask)
     return kept, PruneCounters(
         total, total - by_partition.num_rows, by_partition.num_rows - kept.num_rows, kept.num_rows

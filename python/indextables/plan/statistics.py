@@ -257,16 +257,14 @@ def may_hold(leaf: Range | OneOf | TextMatch, known: Extremes) -> pa.Array:
 def _ranges(leaf: Range | OneOf) -> list[tuple[Bound | None, Bound | None]]:
     """The ranges in which the key of a value must lie."""
     if isinstance(leaf, Range):
-        return [(_key_of(leaf.lower), _key_of(leaf.upper))]
-    found = [
-        (Bound(first, inclusive=True), Bound(last, inclusive=True))
+        lower, upper = (
+            end and Bound(order_key(end.value), end.inclusive) for end in (leaf.lower, leaf.upper)
+        )
+        return [(lower, upper)]
+    return [
+        (Bound(order_key(first), inclusive=True), Bound(order_key(last), inclusive=True))
         for first, last in _clusters(leaf.values)
     ]
-    return [(_key_of(first), _key_of(last)) for first, last in found]
-
-
-def _key_of(end: Bound | None) -> Bound | None:
-    return end and Bound(order_key(end.value), end.inclusive)
 
 
 def _every(known: Extremes, *, value: bool) -> pa.Array:

@@ -18,6 +18,8 @@ _OF_VALUES = {"term", "set", "range", "prefix", "suffix", "contains", "like", "r
 
 def both(args: Sequence[Tree]) -> Tree:
     """Rows in all of the sets."""
+    if len(args) == 1:
+        return args[0]
     flat = _between(_without_implied(_flatten("and", args, ALL)))
     if NONE in flat:
         return NONE
@@ -26,6 +28,8 @@ def both(args: Sequence[Tree]) -> Tree:
 
 def either(args: Sequence[Tree]) -> Tree:
     """Rows in any of the sets."""
+    if len(args) == 1:
+        return args[0]
     flat = _flatten("or", args, NONE)
     if ALL in flat:
         return ALL

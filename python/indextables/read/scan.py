@@ -107,6 +107,7 @@ class Scan:
     def unscored(self) -> ReadSpec:
         """The same where scores do not matter: rows are counted or found."""
         plan, prewarm, snippet = self.plan, self.request.prewarm, None
+        most = self.truncated_to
         if SNIPPET in plan.schema.names:
             wanted = self.request.snippet or _snippet(self.table.settings)
             snippet = plan_snippet(plan.filters.bound, self.table.columns, wanted)
@@ -117,7 +118,7 @@ class Scan:
             plan.schema,
             queries=plan.queries,
             aggregate=plan.aggregate,
-            limit=plan.limit if self.truncated_to is None else self.truncated_to,
+            limit=plan.limit if most is None else most,
             order=plan.order,
             snippet=snippet,
             prewarm=None if prewarm is None else prewarm.parts,

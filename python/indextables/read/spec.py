@@ -124,7 +124,8 @@ class ReadSpec:
     @cached_property
     def is_whole(self) -> bool:
         """Whether the engine returns all columns: nothing is added afterwards."""
-        return bool(self.engine_schema.names == self.output.names)
+        inside = self.engine_schema
+        return inside is self.output or bool(inside.names == self.output.names)
 
     @cached_property
     def engine_schema(self) -> pa.Schema:

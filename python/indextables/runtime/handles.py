@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from indextables.config.settings import Settings
 
 Vector = tuple[str, int, int, int]
-Key = tuple[str, str, str, Vector | None, str, str | None, SourceSpec | None]
+# the schema of a table as the log has it, and the columns that are not inside its splits
+ColumnsInside = tuple[str, tuple[str, ...]]
+Key = tuple[str, str, str, Vector | None, ColumnsInside, str | None, SourceSpec | None]
 
 _splits: Cache[Key, Split] = Cache(512)
 
@@ -64,7 +66,8 @@ def open_split(
     footer: tuple[int, int] | None,
     vector: Vector | None,
     *,
-    schema: pa.Schema,
+    columns: ColumnsInside,
+    schema: Callable[[], pa.Schema],
     settings: Settings,
     deleted: Callable[[Vector], bytes],
     hidden: str | None = None,
@@ -72,18 +75,18 @@ def open_split(
 ) -> Split:
     """Open a split without its deleted rows, or take it from the cache.
 
-    `place` is the store's URL and options; `deleted` loads the rows of a deletion vector. For a
-    companion, `rows` is where its rows are, and `hidden` a base64 bitmap of those that its source
-    does not have, used instead of the vector.
+    `place` is the store's URL and options, `columns` determine the `schema`, `deleted` loads the
+    rows of a deletion vector. For a companion, `rows` is where its rows are, and `hidden` a base64
+    bitmap of those that its source does not have, used instead of the vector.
     """
-    key = (*place, path, vector, str(schema), hidden, rows)
+    key = (*place, path, vector, columns, hidden, rows)
 
     def opened() -> Split:
         gone = None if vector is None else deleted(vector)
         if hidden is not None:
             gone = b64decode(hidden)
         source = None if rows is None else open_source(rows)
-        return Split(native_store(*place), path, footer, gone, schema, source=source)
+        return Split(native_store(*place), path, footer, gone, schema(), source=source)
 
     if settings.get(cache_keys.QUERY_CACHE):
         return _splits.get_or(key, opened)

@@ -10,6 +10,7 @@ from tests.unit.plan.generated import PARTITIONS, SCHEMA, columns_in, predicates
 from tests.unit.plan.log_files import TEXTS, files_of
 from tests.unit.plan.sql_oracle import key, truth
 
+from indextables.expr.binding import bind
 from indextables.expr.literals import render_literal
 from indextables.expr.predicate import parse_predicate
 from indextables.log.state import PartitionBounds
@@ -20,6 +21,10 @@ from indextables.plan.prune import keep_manifest, prune_splits
 # our writer keeps every column in the order of its type
 MAPPING = [{"name": f.name, "type": "i64"} for f in SCHEMA.fields if f.name.startswith("c_")]
 TYPED = describe_columns(SCHEMA, PARTITIONS, mappings=[json.dumps(MAPPING)])
+
+
+def bound(predicate, schema):
+    return bind(parse_predicate(predicate), schema)
 
 
 @st.composite
@@ -37,7 +42,7 @@ def split_rows(draw):
 
 def check_pruning(predicate, groups, cut_length):
     files = files_of(groups, SCHEMA, PARTITIONS, cut_length)
-    kept, counters = prune_splits(files, parse_predicate(predicate), SCHEMA, PARTITIONS, TYPED)
+    kept, counters = prune_splits(files, bound(predicate, SCHEMA), SCHEMA, PARTITIONS, TYPED)
     paths = set(kept.column("path").to_pylist())
     for number, group in enumerate(groups):
         if any(truth(predicate, row, SCHEMA) is True for row in group):
@@ -109,7 +114,7 @@ def table(*splits):
 def kept(files, op, column, value, kind):
     predicate = {"op": op, "args": [{"col": [column]}, {"lit": value, "type": kind}]}
     found, _ = prune_splits(
-        files, parse_predicate(predicate), LOGS, ("month",), describe_columns(LOGS, ("month",))
+        files, bound(predicate, LOGS), LOGS, ("month",), describe_columns(LOGS, ("month",))
     )
     return found.column("path").to_pylist()
 
@@ -172,7 +177,7 @@ def test_not_a_number_is_above_every_maximum():
 def test_numbers_kept_as_text_by_other_writers_prune_nothing():
     short = Struct((Field("n", Atomic("short")),))
     files = table(split("texts", {"n": "10"}, {"n": "3"}))
-    predicate = parse_predicate({"op": "=", "args": [{"col": ["n"]}, {"lit": 2, "type": "short"}]})
+    predicate = bound({"op": "=", "args": [{"col": ["n"]}, {"lit": 2, "type": "short"}]}, short)
     as_text = describe_columns(short, mappings=['[{"name":"n","type":"text","tokenizer":"raw"}]'])
     typed = describe_columns(short, mappings=['[{"name":"n","type":"i64"}]'])
     assert prune_splits(files, predicate, short)[0].num_rows == 1
@@ -185,8 +190,8 @@ def test_text_that_comes_back_in_another_spelling_prunes_nothing():
     equal = {"op": "=", "args": [{"col": ["code"]}, {"lit": '{"a":1}', "type": "string"}]}
     for kind in ("object", "ip"):
         columns = describe_columns(LOGS, mappings=[f'[{{"name":"code","type":"{kind}"}}]'])
-        assert prune_splits(files, parse_predicate(equal), LOGS, columns=columns)[0].num_rows == 1
-    assert prune_splits(files, parse_predicate(equal), LOGS)[0].num_rows == 1
+        assert prune_splits(files, bound(equal, LOGS), LOGS, columns=columns)[0].num_rows == 1
+    assert prune_splits(files, bound(equal, LOGS), LOGS)[0].num_rows == 1
 
 
 def test_cut_numbers_prune_nothing():
@@ -238,6 +243,6 @@ def test_missing_or_foreign_statistics_keep_the_split():
 def test_splits_whose_values_are_all_the_excluded_one_are_pruned():
     files = table(split("five", {"id": "5"}, {"id": "5"}), split("more", {"id": "5"}, {"id": "6"}))
     predicate = {"op": "<>", "args": [{"col": ["id"]}, {"lit": 5, "type": "long"}]}
-    found, counters = prune_splits(files, parse_predicate(predicate), LOGS)
+    found, counters = prune_splits(files, bound(predicate, LOGS), LOGS)
     assert found.column("path").to_pylist() == ["more"]
     assert counters.pruned_by_stats == 1
