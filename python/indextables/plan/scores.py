@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,14 +34,19 @@ class ScoreStatistics:
 def add_statistics(splits: Iterable[Mapping[str, Any]]) -> ScoreStatistics:
     """The statistics of a table from those of its splits."""
     rows = 0
-    tokens: Counter[str] = Counter()
-    terms: dict[str, Counter[str]] = {}
+    tokens: dict[str, int] = {}
+    terms: dict[str, dict[str, int]] = {}
     for split in splits:
         rows += split["rows"]
-        tokens.update(split["tokens"])
+        _add(tokens, split["tokens"])
         for field, words in split["terms"].items():
-            terms.setdefault(field, Counter()).update(words)
-    return ScoreStatistics(rows, dict(tokens), {field: dict(c) for field, c in terms.items()})
+            _add(terms.setdefault(field, {}), words)
+    return ScoreStatistics(rows, tokens, terms)
+
+
+def _add(total: dict[str, int], numbers: Mapping[str, int]) -> None:
+    for name, number in numbers.items():
+        total[name] = total.get(name, 0) + number
 
 
 def needs_score(plan: ScanPlan, columns: Columns) -> bool:

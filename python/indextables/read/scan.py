@@ -351,7 +351,7 @@ def run_scan(scan: Scan) -> pa.Table:
     if order:
         end = rows.num_rows if request.limit is None else request.limit
         rows = put_in_order(rows, order, end).select(request.output.names)
-    if request.limit is not None:
+    if request.limit is not None and rows.num_rows > request.limit:
         rows = rows.slice(0, request.limit)
     return rows.slice(request.offset) if request.offset else rows
 
