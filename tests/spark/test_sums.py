@@ -17,6 +17,11 @@ STATEMENTS = [
     "SELECT try_sum(n) FILTER (WHERE id < 2), sum(id) FROM {t}",
     "SELECT try_avg(n), try_sum(i) FROM {t}",
     "SELECT try_sum(DISTINCT n) FROM {t}",
+    "SELECT sum(q) FROM {t}",
+    "SELECT sum(q) FROM {t} WHERE id > 1",
+    "SELECT p, sum(q), count(*) FROM {t} GROUP BY p",
+    "SELECT avg(q), max(q) FROM {t}",
+    "SELECT p, avg(q) FROM {t} WHERE id > 1 GROUP BY p",
 ]
 
 
@@ -25,10 +30,14 @@ def tables(spark: Any, tmp_path_factory: Any) -> dict[str, str]:
     """Sums fit in every split, and not in all of them."""
     folder = tmp_path_factory.mktemp("sums")
     rows = spark.range(0, 8, 1, 1).selectExpr(
-        "id", "id % 4 AS p", "6000000000000000000L + id AS n", "cast(id AS int) AS i"
+        "id",
+        "id % 4 AS p",
+        "6000000000000000000L + id AS n",
+        "cast(id AS int) AS i",
+        "6000000000000000000L + id % 2 AS q",
     )
     rows.write.parquet(str(folder / "parquet"))
-    rows.write.format("indextables").partitionBy("p").option(
+    rows.write.format("indextables").partitionBy("p", "q").option(
         "write.optimizeWrite.enabled", "false"
     ).save(str(folder / "by"))
     for row in range(8):  # one row per split

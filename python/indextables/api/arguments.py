@@ -93,6 +93,14 @@ def named_of(given: Mapping[str, str] | Names, argument: str) -> dict[str, str]:
     return dict(given)
 
 
+def values_of(values: Mapping[str, Any] | None, argument: str) -> dict[str, Any]:
+    """New values by column, at least one: an update without any would rewrite rows for nothing."""
+    if not isinstance(values, Mapping) or not values:
+        raise _wrong(argument, values, "a dictionary of columns and their new values")
+    names_of(list(values), argument)
+    return dict(values)
+
+
 def weights_of(fields: Mapping[str, float] | Names) -> dict[str, float]:
     """Fields to search and their weights."""
     if not isinstance(fields, Mapping):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from indextables.api.arguments import Path
+from indextables.api.arguments import Path, values_of
 from indextables.api.ask import open_table, plan_exactly, predicates_of
 from indextables.read.request import ScanRequest
 from indextables.read.spec import ROW_ID
@@ -42,5 +42,5 @@ def update(
     of updated rows. To compute new values from old ones, use `UPDATE` in Spark, or read, change
     and `write` the rows of a table with a primary key.
     """
-    table = open_table(path, options or {})
-    return update_rows(table, predicates_of(table, where, query), values).rows
+    new, table = values_of(values, "values"), open_table(path, options or {})
+    return update_rows(table, predicates_of(table, where, query), new).rows

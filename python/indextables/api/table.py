@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from indextables.api.arguments import Names, Path, names_of, path_of, values_of
 from indextables.api.ask import search_text
 from indextables.api.local import Table
 from indextables.api.local import open as open_local
@@ -24,7 +25,7 @@ from indextables.commands.reindex import Reindex
 from indextables.commands.restore import Restore
 from indextables.commands.target import Target
 from indextables.config.settings import resolve
-from indextables.errors import TableExistsError, TableNotFoundError, error
+from indextables.errors import TableNotFoundError, error
 from indextables.log import open_log
 from indextables.show.notebook import MOST_ROWS, facts_line, grid, hits_table, table_card
 from indextables.spark.failures import translate_errors
@@ -81,11 +82,12 @@ class IndexTable:
         return Page([self.path], self._options)
 
     @classmethod
-    def forPath(cls, spark: SparkSession, path: str) -> IndexTable:  # noqa: N802
+    def forPath(cls, spark: SparkSession, path: Path) -> IndexTable:  # noqa: N802
         """Return the table at a path."""
-        if not cls.isIndexTable(spark, path):
-            raise error("TABLE_NOT_FOUND", path=path)
-        return cls(spark, path)
+        location = path_of(path)
+        if not cls.isIndexTable(spark, location):
+            raise error("TABLE_NOT_FOUND", path=location)
+        return cls(spark, location)
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> IndexTable:  # noqa: N802
@@ -98,11 +100,11 @@ class IndexTable:
         return cls(spark, location, name)
 
     @classmethod
-    def isIndexTable(cls, spark: SparkSession, path: str) -> bool:  # noqa: N802
+    def isIndexTable(cls, spark: SparkSession, path: Path) -> bool:  # noqa: N802
         """Whether there is a table at this path, with the session's credentials."""
         try:
             with translate_errors():
-                spark.sql(render(DescribeHistory(Target(path=path), 1))).collect()
+                spark.sql(render(DescribeHistory(Target(path=path_of(path)), 1))).collect()
         except TableNotFoundError:
             return False
         return True
@@ -111,18 +113,19 @@ class IndexTable:
     def create(
         cls,
         spark: SparkSession,
-        path: str,
-        schema: StructType,
-        partition_by: Sequence[str] = (),
+        path: Path,
+        schema: StructType | str,
+        partition_by: Names = (),
         **options: str,
     ) -> IndexTable:
         """Create an empty table; `options` are the writer's, such as `indexing.typemap.message`."""
-        if cls.isIndexTable(spark, path):
-            raise TableExistsError("TABLE_EXISTS", f"a table already exists at `{path}`")
+        location = path_of(path)
+        if cls.isIndexTable(spark, location):
+            raise error("TABLE_EXISTS", path=location)
         empty = spark.createDataFrame([], schema)
         writer = empty.write.format(FORMAT).options(**options)
-        writer.partitionBy(*partition_by).save(path)
-        return cls(spark, path)
+        writer.partitionBy(*names_of(partition_by, "partition_by")).save(location)
+        return cls(spark, location)
 
     def alias(self, name: str) -> IndexTable:
         """Return the table with an alias for the conditions of `merge`, `delete` and `update`."""
@@ -156,11 +159,11 @@ class IndexTable:
     def search(
         self,
         query: str,
-        columns: Sequence[str] | None = None,
+        columns: Names | None = None,
         limit: int = 10,
         *,
         mode: str = "query",
-        fields: Mapping[str, float] | Sequence[str] = (),
+        fields: Mapping[str, float] | Names = (),
     ) -> DataFrame:
         """Return the best matches for a query, best first, with `_score` and `_snippet`.
 
@@ -168,7 +171,7 @@ class IndexTable:
         `fields` are the columns to search, with weights if they are a mapping.
         """
         found = self.toDF().where(indexqueryall(search_text(query, mode, fields)))
-        shown = list(columns or found.columns)
+        shown = list(names_of(columns or found.columns, "columns"))
         ranked = found.select(*shown, "_score", "_snippet")
         best = ranked.orderBy("_score", ascending=False).limit(limit)
         # notebooks ask the object itself; the rows are read when they do
@@ -247,7 +250,8 @@ class IndexTable:
 
     def update(self, condition: Expression | None = None, set: Values | None = None) -> None:  # noqa: A002
         """Update rows; `set` has values by column."""
-        ChangeTarget(self._spark, self._sql_name, self._alias).update(condition, set)
+        new = values_of(set, "set")
+        ChangeTarget(self._spark, self._sql_name, self._alias).update(condition, new)
 
     def merge(self, source: DataFrame, condition: Expression) -> MergeBuilder:
         """Start a MERGE INTO; the condition refers to both sides by their aliases.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -42,15 +42,16 @@ def complete_partial(
             arrays.append(column if same else column.cast(output.field.type))
             continue
         value = pa.repeat(constants[output.column], batch.num_rows)
-        arrays.append(_of_partition(output, value, rows, is_key=position < plan.keys))
+        arrays.append(_of_partition(plan, position, value, rows))
     return pa.RecordBatch.from_arrays(arrays, schema=plan.schema)
 
 
 def _of_partition(
-    output: Output, value: pa.Array, rows: pa.Array | None, *, is_key: bool
+    plan: AggregatePlan, position: int, value: pa.Array, rows: pa.Array | None
 ) -> pa.Array:
     """A column derived from a partition value and the number of rows that share it."""
-    if is_key or rows is None:
+    output = plan.outputs[position]
+    if position < plan.keys or rows is None:
         return value
     some = pc.greater(rows, 0)
     if output.source == "partition":
@@ -58,17 +59,21 @@ def _of_partition(
     present = pc.if_else(pc.is_null(value), small_scalar(0, rows.type), rows)
     if output.source == "partition_count":
         return present.cast(output.field.type)
-    total = _times(value, rows, output.field.type)
+    total = _times(value, rows, output, ansi=plan.request["ansi"])
     return pc.if_else(some, total, small_scalar(None, total.type))
 
 
-def _times(value: pa.Array, rows: pa.Array, kind: pa.DataType) -> pa.Array:
+def _times(value: pa.Array, rows: pa.Array, output: Output, *, ansi: bool) -> pa.Array:
     """The sum of a value over a number of rows that share it."""
-    if not pa.types.is_decimal(kind):
-        return pc.multiply(value.cast(kind), rows.cast(kind))
+    kind = output.field.type
+    if pa.types.is_floating(kind):  # a long is rounded, as Spark does for averages
+        return pc.multiply(value.cast(kind, safe=False), rows.cast(kind, safe=False))
     # a product needs the digits of both factors, but only temporarily
-    wide = pc.multiply(value.cast(pa.decimal256(38, kind.scale)), rows.cast(pa.decimal256(19, 0)))
-    return wide.cast(kind)
+    scale = kind.scale if pa.types.is_decimal(kind) else 0
+    wide = pc.multiply(value.cast(pa.decimal256(38, scale)), rows.cast(pa.decimal256(19, 0)))
+    if pa.types.is_decimal(kind):
+        return wide.cast(kind)
+    return _to_long(wide, output.column if ansi else None)
 
 
 def partials_from_log(
@@ -86,9 +91,7 @@ def partials_from_log(
         if output.source == "engine":
             arrays.append(rows)
         else:
-            arrays.append(
-                _of_partition(output, values[output.column,], rows, is_key=position < plan.keys)
-            )
+            arrays.append(_of_partition(plan, position, values[output.column,], rows))
     partials = pa.Table.from_arrays(arrays, schema=plan.schema)
     # a split without a live row has no group
     return partials.filter(pc.greater(rows, 0)) if plan.keys else partials
@@ -179,7 +182,7 @@ def _merged(grouped: pa.Table, output: Output, merge: str, *, ansi: bool) -> pa.
     return array.cast(field.type)
 
 
-def _to_long(array: pa.ChunkedArray, column: str | None) -> pa.ChunkedArray:
+def _to_long(array: pa.Array | pa.ChunkedArray, column: str | None) -> Any:
     """Sums beyond the range of a long fail, naming the column, or wrap if none is given."""
     low, high = (small_scalar(end, pa.int64()).cast(_WIDE) for end in (_LONG_MIN, _LONG_MAX))
     wide = array.cast(_WIDE)
@@ -190,4 +193,5 @@ def _to_long(array: pa.ChunkedArray, column: str | None) -> pa.ChunkedArray:
         raise error("ARITHMETIC_OVERFLOW", column=column)
     values = [None if v is None else int(v) for v in wide.to_pylist()]
     wrapped = [None if v is None else (v - _LONG_MIN) % (1 << 64) + _LONG_MIN for v in values]
-    return pa.chunked_array([pa.array(wrapped, LONG)])
+    long = pa.array(wrapped, LONG)
+    return long if isinstance(array, pa.Array) else pa.chunked_array([long])

@@ -12,6 +12,7 @@ from indextables.expr.clocks import clock_of
 from indextables.expr.cursor import Cursor
 from indextables.expr.predicate import Call, Column, Expr, Literal
 from indextables.expr.tokens import Kind, syntax_error, tokenize
+from indextables.expr.values import INTEGRAL_BITS, kind_of
 from indextables.model.types import Atomic, DataType
 from indextables.plan.bucket_calls import FORMS, NOT_CONSTANT, check_call
 
@@ -147,7 +148,10 @@ class _Parser(Cursor):
         distinct = self.takes("DISTINCT")
         column = self.column()
         self.take_symbol(")")
-        return Function(name, (column,), distinct)
+        # an average adds up doubles, as in Spark: it never overflows
+        whole = kind_of(self.type_of(column)) in INTEGRAL_BITS
+        widened = name == "AVG" and whole and not distinct
+        return Function(name, (Call("CAST", (column,), _DOUBLE) if widened else column,), distinct)
 
     def column(self) -> Column:
         return Column(self.column_path(self.schema))

@@ -81,6 +81,8 @@ def test_paths_and_timestamps_are_what_python_has_for_them(table, table_path):
         (lambda _, path: indextables.delete(5), "path"),
         (lambda _, path: indextables.delete(path, where=0), "where"),
         (lambda _, path: indextables.update(path, {"level": "X"}, where=False), "where"),
+        (lambda _, path: indextables.update(path, {}), "values"),
+        (lambda _, path: indextables.update(path, [("level", "X")]), "values"),
     ],
 )
 def test_an_error_names_the_argument(table, table_path, call, argument):

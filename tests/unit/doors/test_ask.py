@@ -232,6 +232,17 @@ def test_a_sum_that_overflows_is_an_error(table_path):
         indextables.open(table_path).aggregate(["sum(n)"])
 
 
+@pytest.mark.parametrize("by", [(), ("p",)])
+def test_an_average_never_overflows(table_path, by):
+    big = pa.table({"id": [1, 2, 3, 4], "p": [2**62, 2**62, 2**62, -8]})
+    table = indextables.write(big, table_path, partition_by=by)
+    assert table.aggregate(["avg(p)"])["avg(p)"].to_pylist() == [(3 * 2.0**62 - 8) / 4]
+    assert table.aggregate(["avg(p)"], where="id < 4")["avg(p)"].to_pylist() == [2.0**62]
+    with pytest.raises(IndexTablesError, match=r"ARITHMETIC_OVERFLOW.*`p`"):
+        table.aggregate(["sum(p)"])
+    assert table.aggregate(["sum(p)"], where="id > 2")["sum(p)"].to_pylist() == [2**62 - 8]
+
+
 def test_only_manifests_of_wanted_partitions_are_read(table_path, monkeypatch):
     options = {"spark.indextables.state.entriesPerManifest": "1"}
     for part in range(3):
