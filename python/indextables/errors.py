@@ -749,6 +749,12 @@ CODES: dict[str, Code] = {
         "correct the query",
         "42601",
     ),
+    "QUERY_PARTITION_FIELD": Code(
+        InvalidError,
+        "the query searches `{field}`, a partition column, which is not in the index",
+        "move it to the WHERE clause: `day = '2026-01-31' AND message indexquery 'timeout'`",
+        "42703",
+    ),
     "QUERY_SYNTAX": Code(
         QuerySyntaxError,
         "`{query}` at position {position}: {detail}{pointer}",

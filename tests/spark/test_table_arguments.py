@@ -14,8 +14,9 @@ pytestmark = pytest.mark.spark
 
 def test_paths_and_names_are_what_python_has_for_them(spark, tmp_path):
     path = tmp_path / "table"
-    made = IndexTable.create(spark, path, "id long, day string, m string", partition_by="day")
-    assert made.detail().first().partition_columns == '["day"]'
+    schema = "id long, `day: x` string, m string"
+    made = IndexTable.create(spark, path, schema, partition_by="day: x")
+    assert made.detail().first().partition_columns == '["day: x"]'
     spark.sql(f"INSERT INTO indextables.`{path}` VALUES (1, 'a', 'disk')")
     found = IndexTable.forPath(spark, Path(path))
     assert IndexTable.isIndexTable(spark, path)

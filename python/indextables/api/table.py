@@ -124,7 +124,9 @@ class IndexTable:
             raise error("TABLE_EXISTS", path=location)
         empty = spark.createDataFrame([], schema)
         writer = empty.write.format(FORMAT).options(**options)
-        writer.partitionBy(*names_of(partition_by, "partition_by")).save(location)
+        # Spark parses these names as SQL
+        names = (f"`{name.replace('`', '``')}`" for name in names_of(partition_by, "partition_by"))
+        writer.partitionBy(*names).save(location)
         return cls(spark, location)
 
     def alias(self, name: str) -> IndexTable:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from indextables.plan.columns import Columns
 
 # what is said of a text that is not a query
-TYPED = frozenset({"QUERY_SYNTAX", "QUERY_UNKNOWN_FIELD"})
+TYPED = frozenset({"QUERY_SYNTAX", "QUERY_UNKNOWN_FIELD", "QUERY_PARTITION_FIELD"})
 QueryCheck = Callable[[str, list[str]], object]
 
 
@@ -50,8 +50,15 @@ def _check_search(
             raise error(
                 "SEARCH_TOO_MANY_FIELDS", fields=len(columns.searchable), limit=max_unqualified
             )
-    if check_query is not None:
+    if check_query is None:
+        return
+    try:
         check_query(search.query, [field_name(search.path)] if search.path else [])
+    except InvalidError as problem:
+        field = problem.context.get("field")
+        if problem.code == "QUERY_UNKNOWN_FIELD" and field in columns.partition_names:
+            raise error("QUERY_PARTITION_FIELD", field=field) from None
+        raise
 
 
 @dataclass(frozen=True)

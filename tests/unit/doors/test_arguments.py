@@ -179,3 +179,17 @@ def test_conditions_and_keys_name_members_and_fractions(table_path):
     found = made.aggregate({"n": "sum(who.age)"}, by="who.name", order_by="who.name")
     assert found.to_pydict() == {"who.name": [None, "a", "b"], "n": [None, 5, 4]}
     assert indextables.delete(table_path, where="who.age = 2") == 3
+
+
+def test_a_search_of_a_partition_column_says_so(tmp_path):
+    options = {"indexing.typemap.title": "text"}
+    by = indextables.write(ROWS, tmp_path / "by", partition_by="level", options=options)
+    for call in (
+        lambda: by.search("level:E"),
+        lambda: by.search("E", fields="level"),
+        lambda: by.count("title indexquery 'disk AND level:E'"),
+    ):
+        with pytest.raises(InvalidError, match=r"QUERY_PARTITION_FIELD.*`level`.*WHERE"):
+            call()
+    assert by.count("level = 'E' AND title indexquery 'disk'") == 1
+    assert by.count("title TEXTSEARCH 'level:E'") == 0
