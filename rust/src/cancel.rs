@@ -1,4 +1,4 @@
-//! A flag that asks long work to stop: set by the thread that waits, looked at by the one that works.
+//! A flag that asks long work to stop: set by the thread that waits, polled by the one that works.
 
 use std::cell::RefCell;
 use std::sync::Arc;

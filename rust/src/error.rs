@@ -57,7 +57,7 @@ pub enum EngineError {
 /// Longer queries are not shown a second time.
 const LONGEST_POINTED: usize = 120;
 
-/// The query once more with a mark below the character that is meant, where both fit a line.
+/// The query again with a mark below the character of the error, if both fit on a line.
 fn pointer(query: &str, position: usize) -> String {
     if query.chars().count() > LONGEST_POINTED || query.contains(char::is_control) {
         return String::new();
@@ -116,7 +116,7 @@ impl EngineError {
         }
     }
 
-    /// The values the message of this code is made of, as a JSON object.
+    /// The values of the message's parameters, as a JSON object.
     pub fn context(&self) -> Value {
         match self {
             Self::Overflow { column } => json!({"column": column}),

@@ -111,8 +111,8 @@ pub fn components(split: &Split) -> Result<Vec<Value>> {
         .collect())
 }
 
-/// Everything that is wrong with the bytes of a split, by file, empty when all is well. Damage that
-/// keeps it from being opened is an error.
+/// All problems with the bytes of a split, by file; empty if there are none. Damage that prevents opening it is
+/// an error.
 pub fn verify(store: &Store, path: &str) -> Result<Vec<(String, String)>> {
     let directory = BundleDirectory::open(store.source_once(path, None)?, None).at(path)?;
     let sidecar = read_sidecar(&directory).at(path)?;

@@ -1,4 +1,4 @@
-//! Loading parts of a split into the caches before a query asks for them.
+//! Loads parts of a split into the caches before queries need them.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::error::{At, EngineError, Result};
 use crate::open::{Segment, Split};
 use crate::profile::{self, Section};
 
-/// Bytes of one request: large enough to be worth one, small enough to run side by side.
+/// Bytes of one request: large enough to be worth one, small enough to run concurrently.
 const STEP: usize = 8 << 20;
 /// Requests in flight.
 const PARALLEL: usize = 8;

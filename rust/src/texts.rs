@@ -1,7 +1,7 @@
-//! Strings inside the engine are bytes. Spark keeps strings that are not valid UTF-8, and Arrow arrays
-//! that come from it are declared `Utf8` all the same: they must never become a `str` unchecked. So a
-//! string column is `LargeBinary` here (binary columns are `Binary`), and gets its declared type back
-//! where batches leave the engine.
+//! Strings inside the engine are bytes. Spark keeps strings that are not valid UTF-8, and its Arrow arrays
+//! declare them as `Utf8` anyway: they must never become a `str` unchecked. So a string column is
+//! `LargeBinary` here (binary columns are `Binary`), and gets its declared type back when batches leave the
+//! engine.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 
-use crate::columns::build::cast;
+use crate::columns::convert::cast;
 use crate::error::Result;
 
 /// The type of strings inside the engine.

@@ -1,5 +1,5 @@
-//! Tokenizers, the same when indexing and when querying: a field's schema keeps only the *name* of its
-//! tokenizer, and the name says everything.
+//! Tokenizers, the same for indexing and for querying: a field's schema stores only the *name* of its
+//! tokenizer, and the name defines it completely.
 //!
 //! `<base>` or `<base>_limit_<n>`, where tokens longer than `n` bytes (255 if not said) are dropped and
 //! `<base>` is one of `raw` (alias `keyword`), `raw_lowercase` (alias `lowercase`), `default`, `simple`,
@@ -43,9 +43,9 @@ use words::Words;
 pub const DEFAULT_TOKEN_LENGTH: usize = 255;
 /// Tantivy drops longer terms whatever the tokenizer says.
 pub const MAX_TOKEN_LENGTH: usize = 65_530;
-/// The tokenizer of the field that finds parts of values. In older splits it is `trigrams`, which keeps no places.
+/// The tokenizer of the field that finds substrings. In older splits it is `trigrams`, which has no positions.
 pub const TRIGRAMS: &str = "trigrams_placed";
-/// The tokenizer of columns that are found by whole values, of which only a hash is kept.
+/// The tokenizer of columns that are found by whole values, of which only a hash is stored.
 pub const HASH: &str = "hash";
 const LIMIT: &str = "_limit_";
 const ALLOWED: &str = "raw, keyword, raw_lowercase, lowercase, default, simple, whitespace, \
@@ -74,8 +74,8 @@ pub fn analyzer(name: &str) -> Result<TextAnalyzer> {
     })
 }
 
-/// Makes every tokenizer a schema names known to an index. A name from elsewhere that we do not know is
-/// left out: rows stay readable, only searching that field fails.
+/// Registers every tokenizer of a schema with an index. An unknown name of another writer is left out: rows
+/// stay readable, only searching that field fails.
 pub fn register(schema: &Schema, manager: &TokenizerManager) {
     // a writer asks for these even when no field has text
     for name in ["raw", "default"] {
@@ -120,7 +120,7 @@ fn build(name: &str) -> Option<TextAnalyzer> {
     })
 }
 
-/// The commonest ones without the cost of calls that are chosen at run time.
+/// The most frequent ones without the cost of dynamic dispatch.
 fn direct(base: &str, limit: usize) -> Option<TextAnalyzer> {
     Some(match base {
         "raw" | "keyword" => TextAnalyzer::from(RawTokenizer::default()),

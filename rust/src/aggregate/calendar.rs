@@ -1,4 +1,4 @@
-//! Cutting a time to the begin of its year, month, week and so on.
+//! Truncates timestamps to the start of a year, month, week and so on.
 
 use super::request::Unit;
 
@@ -7,7 +7,7 @@ const DAY: i64 = 86_400 * SECOND;
 
 /// Days since the epoch of the first day of a month (proleptic Gregorian calendar).
 pub fn first_of_month(year: i64, month: i64) -> i64 {
-    // years begin in March, so that the leap day is the last day of its year
+    // years start in March, so that the leap day is the last day of its year
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);
@@ -32,7 +32,7 @@ pub fn year_of(micros: i64) -> i64 {
     month_of(micros.div_euclid(DAY)).0
 }
 
-/// The begin of the unit a time (microseconds since the epoch) lies in; weeks begin on Monday.
+/// The start of the unit that contains a timestamp (microseconds since the epoch); weeks start on Monday.
 pub fn truncate(micros: i64, unit: Unit) -> i64 {
     let floor = |step: i64| micros - micros.rem_euclid(step);
     let day = micros.div_euclid(DAY);
@@ -58,7 +58,7 @@ pub fn truncate(micros: i64, unit: Unit) -> i64 {
     }
 }
 
-/// The begin of the span of `step` months a time lies in; spans are counted from the year 0.
+/// The start of the span of `step` months that contains a timestamp; spans are counted from the year 0.
 pub fn truncate_months(micros: i64, step: i64) -> i64 {
     let (year, month) = month_of(micros.div_euclid(DAY));
     let months = year * 12 + month - 1;

@@ -1,4 +1,4 @@
-//! The clocks of a time zone: what they show beyond UTC, when that changes, and timestamps cut by them.
+//! The rules of a time zone (offsets from UTC and their transitions), and timestamps truncated by them.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use super::request::Unit;
 
 const SECOND: i64 = 1_000_000;
 const DAY_SECONDS: i64 = 86_400;
-/// More than a year: a timestamp is cut to no earlier one. No clock is a day away from UTC.
+/// More than a year: truncation never moves a timestamp further. No offset is a whole day.
 const LONGEST_CUT: i64 = 370 * DAY_SECONDS * SECOND;
 const FARTHEST_CLOCK: i64 = 2 * DAY_SECONDS * SECOND;
 
@@ -15,21 +15,21 @@ const FARTHEST_CLOCK: i64 = 2 * DAY_SECONDS * SECOND;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
-    /// What clocks show beyond UTC before the first transition.
+    /// The offset before the first transition.
     offset: i64,
-    /// When clocks change, and what they show beyond UTC from then on; in order of time.
+    /// The transitions and the offsets after them, in order.
     #[serde(default)]
     transitions: Vec<(i64, i64)>,
-    /// What happens in every year after the last of the transitions.
+    /// The yearly transitions after the last one in the list.
     #[serde(default)]
     rules: Vec<Rule>,
-    /// Whether begins of weeks and longer units keep the offset of the timestamp where clocks show
-    /// them twice, as those of days do; else they are the earlier ones. Versions of Spark differ.
+    /// Whether the start of a week or longer unit in an overlap keeps the offset of the timestamp, as that of a day
+    /// does; otherwise it is the earlier one. Versions of Spark differ.
     #[serde(default)]
     keeps_offset: bool,
 }
 
-/// A change of the clocks in every year.
+/// A yearly transition.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
@@ -38,14 +38,14 @@ struct Rule {
     day: i64,
     /// From Monday, which is 1: the first one from the day on, or the last one up to a negative day.
     weekday: Option<i64>,
-    /// The time of the day on the clock that shows `shift` beyond UTC.
+    /// The second of the day, at an offset of `shift` from UTC.
     second: i64,
     shift: i64,
     offset: i64,
 }
 
 impl Rule {
-    /// When clocks change in a year, in seconds since the epoch.
+    /// The transition in a year, in seconds since the epoch.
     fn at(&self, year: i64) -> i64 {
         let day = match self.day {
             1.. => first_of_month(year, self.month) + self.day - 1,
@@ -63,7 +63,7 @@ impl Rule {
     }
 }
 
-/// A change of the clocks: when, and what they show beyond UTC before and after, in microseconds.
+/// A transition: its timestamp and the offsets before and after it, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Change {
     at: i64,
@@ -72,28 +72,28 @@ struct Change {
 }
 
 impl Change {
-    /// Whether the clocks never show a local time (they go forward) or show it twice (they go back).
+    /// Whether a local time is in the gap or overlap of the transition.
     fn is_about(&self, local: i64) -> bool {
         local >= self.at.saturating_add(self.before.min(self.after)) && local < self.passed()
     }
 
-    /// The local time from which on clocks show each time once again.
+    /// The end of the gap or overlap in local time.
     fn passed(&self) -> i64 {
         self.at.saturating_add(self.before.max(self.after))
     }
 }
 
-/// The clocks of a zone for timestamps that lie close to each other.
+/// The transitions of a zone for a range of timestamps.
 #[derive(Debug)]
 pub struct Span {
-    /// What clocks show before the first of the changes.
+    /// The offset before the first transition.
     offset: i64,
     changes: Vec<Change>,
     keeps_offset: bool,
 }
 
 impl Clock {
-    /// The clocks for cutting timestamps (in microseconds) from `least` to `most`.
+    /// The transitions for truncating timestamps (in microseconds) from `least` to `most`.
     pub fn span(&self, least: i64, most: i64) -> Span {
         let least = least.saturating_sub(LONGEST_CUT);
         let most = most.saturating_add(FARTHEST_CLOCK);
@@ -116,7 +116,7 @@ impl Clock {
         Span { offset: first * SECOND, changes, keeps_offset: self.keeps_offset }
     }
 
-    /// The changes by rule around the years from one timestamp to another, from one before the first on.
+    /// The yearly transitions between two timestamps, including the one before.
     fn yearly(&self, least: i64, most: i64) -> Vec<(i64, i64)> {
         let last = self.transitions.last().map_or(i64::MIN, |(at, _)| *at);
         let first = year_of(least.max(last.saturating_mul(SECOND))) - 2;
@@ -130,11 +130,11 @@ impl Clock {
 }
 
 impl Span {
-    /// The begin of the unit a timestamp lies in, as clocks show it; the same as Spark's.
+    /// The start of the unit that contains a timestamp in local time; the same as Spark's.
     ///
-    /// A begin that clocks show twice is, for units up to a day, the one of the timestamp's own
-    /// offset; for longer units it is that one or the earlier one. A begin that they never show is
-    /// moved by what the clocks skip, or, for longer units, to the first time after it.
+    /// If the start is in an overlap, it has the timestamp's own offset for units up to a day, and that or the
+    /// earlier one for longer units. If it is in a gap, it is moved by the length of the gap or, for longer
+    /// units, to the end of the gap.
     pub fn truncate(&self, micros: i64, unit: Unit) -> i64 {
         if matches!(unit, Unit::Second | Unit::Millisecond | Unit::Microsecond) {
             return truncate(micros, unit);
@@ -186,7 +186,7 @@ mod tests {
         time.format(&Rfc3339).expect("a time")
     }
 
-    /// Clocks of New York since 2006, and forever.
+    /// The rules of New York from 2006 on.
     fn new_york() -> Clock {
         serde_json::from_value(serde_json::json!({
             "offset": -18000,
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_month_that_begins_twice_begins_as_asked() {
-        // clocks went from one o'clock to midnight on 1916-10-01, as in Berlin
+        // an overlap from one o'clock to midnight on 1916-10-01, as in Berlin
         let berlin = |keeps: bool| -> Clock {
             serde_json::from_value(serde_json::json!({
                 "offset": 7200, "transitions": [[-1_680_483_600, 3600]], "keeps_offset": keeps,
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_begin_that_clocks_skip_is_the_next_one() {
-        // clocks went from midnight to one o'clock on 2018-11-04, a Sunday, as in Brazil
+        // a gap from midnight to one o'clock on 2018-11-04, a Sunday, as in Brazil
         let zone: Clock = serde_json::from_value(serde_json::json!({
             "offset": -10800, "transitions": [[1_541_300_400, -7200]],
         }))

@@ -1,4 +1,4 @@
-//! What keys and functions read: columns, members of structs, and the rows that a query finds.
+//! Inputs of keys and functions: columns, struct members, and the rows that a query finds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ fn member_type<'t>(kind: &'t DataType, path: &[String]) -> Option<&'t DataType> 
 pub struct Input<'a> {
     pub column: Option<&'a Column>,
     pub raw: Raw,
-    /// Documents with a value, where a request needs only that of a column that is slow to read.
+    /// Documents with a value, if a request needs nothing else of a column that is slow to read.
     present: Option<BitSet>,
     /// Documents whose values count.
     only: Option<BitSet>,
@@ -98,13 +98,13 @@ impl<'a> Inputs<'a> {
         Inputs { split, segment, members, known: Vec::new(), each: Vec::new() }
     }
 
-    /// Where the input of a key is.
+    /// The position of a key's input.
     pub fn of_key(&mut self, key: &Key) -> Result<usize> {
         let need = if matches!(key, Key::Column { .. }) { Need::Order } else { Need::Values };
         self.find(key.field(), need, None)
     }
 
-    /// Where the input of a function is; a count of all rows has none.
+    /// The position of a function's input; a count of all rows has none.
     pub fn of_call(&mut self, call: &'a Call) -> Result<Option<usize>> {
         let need = match call.function {
             Function::Sum { .. } => Need::Values,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::raw::{Block, Raw};
 use super::request::{Key, NamedRange};
-use crate::columns::build::cast;
+use crate::columns::convert::cast;
 use crate::error::{EngineError, Result};
 use crate::open::Column;
 use crate::query::{KindOf, range_test, whole_values};
@@ -428,5 +428,5 @@ fn micros_to_array(micros: Vec<Option<i64>>, target: &DataType) -> Result<ArrayR
     let step = if days { 86_400_000_000 } else { 1 };
     let values = micros.into_iter().map(|v| v.map(|v| v.div_euclid(step)));
     let array: ArrayRef = Arc::new(values.collect::<Int64Array>());
-    crate::columns::build::from_whole(&array, target)
+    crate::columns::convert::from_whole(&array, target)
 }

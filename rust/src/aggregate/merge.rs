@@ -6,7 +6,8 @@ use arrow::datatypes::SchemaRef;
 use arrow::row::{RowConverter, SortField};
 use std::collections::HashMap;
 
-use super::functions::{Groups, State};
+use super::accumulate::Groups;
+use super::functions::State;
 use super::raw::{Block, Raw};
 use super::request::{Function, Request};
 use crate::error::{EngineError, Result};

@@ -1,5 +1,6 @@
 //! Exact aggregation in columnar loops: per segment, in blocks, with any query and deletion vector.
 
+mod accumulate;
 mod calendar;
 mod clock;
 mod functions;
@@ -22,12 +23,13 @@ use tantivy::query::Weight;
 pub use request::Request;
 
 use crate::cancel::Cancel;
-use crate::columns::{Docs, build};
+use crate::columns::{Docs, convert};
 use crate::error::{At, EngineError, Result};
 use crate::open::Split;
 use crate::query::Node;
 use crate::search::{self, Matches};
-use functions::{Groups, State};
+use accumulate::Groups;
+use functions::State;
 use grouping::Grouping;
 use inputs::{Input, Inputs, Member};
 use keys::KeyColumn;
@@ -62,7 +64,7 @@ pub fn aggregate(
     merge::merge(request, schema, parts)
 }
 
-/// Numbers of rows, which the index often knows without going through them.
+/// Row counts, which the index often has without reading the rows.
 fn count_rows(
     split: &Arc<Split>,
     node: &Node,
@@ -79,7 +81,7 @@ fn count_rows(
             }
         };
         let rows: ArrayRef = Arc::new(Int64Array::from(vec![rows as i64]));
-        arrays.push(build::cast(&rows, field.data_type())?);
+        arrays.push(convert::cast(&rows, field.data_type())?);
     }
     Ok(RecordBatch::try_new(schema.clone(), arrays)?)
 }
@@ -144,7 +146,7 @@ impl<'a> SegmentRun<'a> {
         self.finish(&keys, states, &grouping, schema)
     }
 
-    /// Columns of which several functions are asked per group.
+    /// Columns with several functions per group.
     fn shared_stats(&self) -> Vec<(usize, Stats)> {
         if self.key_inputs.is_empty() {
             return Vec::new();
@@ -220,7 +222,7 @@ impl<'a> SegmentRun<'a> {
 /// The states of all functions.
 struct States {
     each: Vec<State>,
-    /// What several functions ask of one input is found in one pass; their states stay empty.
+    /// Several functions of one input are computed in one pass; their states stay empty.
     shared: Vec<(usize, Stats)>,
 }
 

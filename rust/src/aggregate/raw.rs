@@ -110,7 +110,7 @@ impl Raw {
         })
     }
 
-    /// Stands for values that are at hand as arrays.
+    /// A column whose values are given as arrays.
     pub fn partial() -> Raw {
         Raw::Arrays(None)
     }
@@ -171,7 +171,7 @@ impl Raw {
     ) -> Result<ArrayRef> {
         let (name, unit) = match column {
             Some(column) => (column.name.as_str(), unit_of(column)),
-            None => ("", crate::columns::build::Unit::Plain),
+            None => ("", crate::columns::convert::Unit::Plain),
         };
         let mut builder = Builder::new(name, target, unit, numbers.len())?;
         for number in numbers {
@@ -229,7 +229,7 @@ fn with_nulls(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef> 
     Ok(make_array(array.to_data().into_builder().nulls(both).build()?))
 }
 
-/// Whether some value may have been cut by a writer that does not say so.
+/// Whether some value may have been cut by a writer that does not record it.
 fn has_cut_terms(terms: &BytesColumn) -> Result<bool> {
     let mut stream = terms.dictionary().stream()?;
     while stream.advance() {

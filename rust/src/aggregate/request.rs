@@ -143,7 +143,7 @@ impl Key {
 }
 
 impl Request {
-    /// Whether only numbers of rows are asked for.
+    /// Whether only row counts are requested.
     pub fn counts_rows(&self) -> bool {
         let counts = |call: &Call| matches!(call.function, Function::CountStar);
         self.group_by.is_empty() && !self.functions.is_empty() && self.functions.iter().all(counts)

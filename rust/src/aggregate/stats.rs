@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::functions::{Groups, State, for_each};
+use super::accumulate::{Groups, for_each};
+use super::functions::State;
 use super::raw::{Block, Raw};
 
 /// A number that has a sum and an order.
@@ -68,7 +69,7 @@ impl<T: Number> Group<T> {
     #[inline]
     fn add(&mut self, value: T) {
         value.add(&mut self.sum);
-        // without branches: which group comes next cannot be foreseen
+        // without branches, because the order of groups is not predictable
         self.least = if value < self.least { value } else { self.least };
         self.most = if value > self.most { value } else { self.most };
         self.count += 1;
@@ -113,7 +114,7 @@ impl Stats {
         }
     }
 
-    /// Hands what one function asked for to its state.
+    /// Copies the result of one function to its state.
     pub fn fill(&self, state: &mut State) {
         match (self, state) {
             (Stats::Floats(all), State::Count(counts)) => *counts = counts_of(all),

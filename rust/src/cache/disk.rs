@@ -1,10 +1,10 @@
 //! The disk cache: a folder of pieces that any number of processes read, fill and shrink.
 //!
-//! The file system is the only thing they share. A piece appears by a rename, so it is there as a
-//! whole or not at all; its name says which bytes it holds, so no index can be out of date; the time
-//! a file was last changed is the time it was last used. A process that finds the folder too large
-//! evicts the least recently used pieces under a lock, footers last: without its footer a split cannot even
-//! be opened. A piece that is damaged is deleted and fetched again.
+//! They share nothing but the file system. A piece is published by a rename, so it exists as a whole or not
+//! at all. Its name says which bytes it holds, so no index can become stale. Its modification time is the
+//! time of its last use. A process that finds the folder too large evicts the least recently used pieces
+//! under a lock, footers last, because a split cannot be opened without its footer. A damaged piece is
+//! deleted and fetched again.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ const FORMAT: &str = "v1";
 const LOCK: &str = "lock";
 const TAIL: &str = "t";
 const DATA: &str = "d";
-/// A use is noted at most this often: noting it costs a write.
+/// A use is recorded at most this often, because it costs a write.
 const NOTE_USE: Duration = Duration::from_secs(30);
 /// Half-written files of a process that was killed.
 const STALE: Duration = Duration::from_secs(3600);
@@ -100,8 +100,8 @@ impl Disk {
         Some(out)
     }
 
-    /// Writes a piece and keeps the folder within its limit. The cache never fails a query: what
-    /// cannot be written is not there.
+    /// Writes a piece and keeps the folder within its limit. The cache never fails a query: a piece that cannot
+    /// be written is not cached.
     pub fn write(&self, job: &Job, stats: &Stats) {
         let written = self.write_piece(job);
         match written {
@@ -125,7 +125,7 @@ impl Disk {
             return Err(io::Error::other("larger than the cache"));
         }
         let folder = self.folder(job.id);
-        // what was read may be private: so is the folder
+        // the data may be private, so the folder is
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let partial = folder.join(format!(".{}", uuid::Uuid::new_v4().simple()));
         let class = if job.tail { TAIL } else { DATA };
@@ -237,7 +237,7 @@ impl Disk {
 }
 
 fn remove_if_empty(piece: &Path) {
-    // fails while something is inside, as it should
+    // fails if the folder is not empty, as it should
     if let Some(folder) = piece.parent() {
         let _ = fs::remove_dir(folder);
     }
@@ -254,7 +254,7 @@ fn parse_name(name: &str) -> Option<(bool, Range<u64>)> {
 }
 
 fn read_piece(path: &Path, identity: &str, range: &Range<u64>, stats: &Stats) -> Option<Vec<u8>> {
-    // deleted by another process meanwhile: a miss, not damage
+    // deleted by another process in the meantime: a miss, not damage
     let file = File::options().read(true).write(true).open(path).ok()?;
     match piece::read(&file, identity, range) {
         Ok(bytes) => {

@@ -18,8 +18,8 @@ struct Held {
     limit: u64,
     used: u64,
     clock: u64,
-    /// By file and start. No piece of a file holds another, so ends rise with starts, and the piece
-    /// with the nearest start is the one that reaches furthest.
+    /// By file and start. No piece of a file contains another, so ends increase with starts, and the piece with
+    /// the nearest start before a position reaches furthest.
     files: HashMap<u128, BTreeMap<u64, Piece>>,
     /// When each piece was last used.
     order: BTreeMap<u64, (u128, u64)>,
@@ -31,7 +31,7 @@ struct Piece {
 }
 
 impl Memory {
-    /// The limit of the whole process: the last one asked for.
+    /// Sets the limit of the whole process; the last call wins.
     pub fn set_limit(&self, bytes: u64) {
         let mut held = lock(&self.held);
         held.limit = bytes;
@@ -72,7 +72,7 @@ impl Memory {
         held.shrink();
     }
 
-    /// Forgets all: pieces and bytes.
+    /// Drops everything; returns pieces and bytes.
     pub fn clear(&self) -> (u64, u64) {
         let mut held = lock(&self.held);
         let cleared = (held.order.len() as u64, held.used);

@@ -64,7 +64,7 @@ impl Caches {
 /// The cached pieces of one remote file.
 pub struct FileCache {
     options: Arc<Options>,
-    /// Address and length of the file: two files are never taken for one another.
+    /// Location and length of the file, which identify it.
     identity: String,
     id: u128,
     len: u64,
@@ -141,12 +141,12 @@ pub fn sync() {
     caches().queue.wait();
 }
 
-/// Forgets everything kept in memory: pieces and their bytes.
+/// Drops everything in memory; returns pieces and bytes.
 pub fn clear_memory() -> (u64, u64) {
     caches().memory.clear()
 }
 
-/// The disk cache these options describe; nothing when it is off.
+/// The content of the disk cache that these options describe; None if it is off.
 pub fn disk_usage(options: &HashMap<String, String>) -> Result<Option<(PathBuf, u64, Usage)>> {
     let Some(options) = Options::parse(options)?.disk else {
         return Ok(None);
@@ -156,7 +156,7 @@ pub fn disk_usage(options: &HashMap<String, String>) -> Result<Option<(PathBuf, 
     Ok(Some((options.root.clone(), options.limit(), usage)))
 }
 
-/// Deletes the disk cache these options describe: bytes and files; nothing when it is off.
+/// Deletes the disk cache that these options describe; returns bytes and files, None if it is off.
 pub fn clear_disk(options: &HashMap<String, String>) -> Result<Option<(u64, u64)>> {
     let Some(options) = Options::parse(options)?.disk else {
         return Ok(None);
@@ -189,7 +189,7 @@ mod tests {
         sync();
         clear_memory();
         assert_eq!(cache.get(&(2..4)).as_deref(), Some(&b"23"[..]));
-        // another file at the same place, and one of another length, are other files
+        // files at another location or of another length are other files
         assert!(file(folder.path(), "s3://b/t/b.split")?.get(&(2..4)).is_none());
         Ok(())
     }

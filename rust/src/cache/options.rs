@@ -21,11 +21,11 @@ pub struct Options {
 #[derive(Debug, Clone)]
 pub struct DiskOptions {
     pub root: PathBuf,
-    /// 0 is two thirds of the disk.
+    /// 0 means two thirds of the disk.
     pub max_bytes: u64,
     pub codec: Codec,
     pub min_compress_bytes: u64,
-    /// How long the sum of what all processes have written may be out of date.
+    /// How long the known size of the folder, which all processes fill, may be out of date.
     pub rescan: Duration,
     pub limits: Limits,
 }
@@ -64,7 +64,7 @@ impl Options {
 }
 
 impl DiskOptions {
-    /// The limit in bytes on this machine.
+    /// The limit in bytes on this host.
     pub fn limit(&self) -> u64 {
         if self.max_bytes > 0 {
             return self.max_bytes;

@@ -1,8 +1,8 @@
 //! One piece as a file of the disk cache.
 //!
-//! `ITC1 · u32 length of the header · u32 CRC of the header · header · chunks`. The bytes are cut into
+//! `ITC1 · u32 length of the header · u32 CRC of the header · header · chunks`. The bytes are divided into
 //! chunks that are compressed and checked one by one, so that a few bytes of a large piece cost one
-//! chunk. The header says whose bytes they are, so that a name that collides is noticed.
+//! chunk. The header identifies the file, so that a collision of names is detected.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Pieces on their way to disk: written by one thread, so that no query waits for the disk.
+//! The queue of pieces to be written to disk by one thread, so that no query waits for the disk.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,7 +21,7 @@ pub struct Limits {
     /// Count pieces, not bytes.
     pub by_count: bool,
     pub capacity: u64,
-    /// Bytes that may wait at most when pieces are counted; 0 is eight times the capacity.
+    /// Maximum bytes in the queue when pieces are counted; 0 means eight times the capacity.
     pub budget: u64,
     pub drop_when_full: bool,
 }
@@ -79,7 +79,7 @@ impl Queue {
         self.started.call_once(|| {
             let shared = self.shared.clone();
             let name = "indextables-cache".to_owned();
-            // without the thread nothing is written, and the queue fills and drops
+            // without the thread nothing is written: the queue fills, then pieces are dropped
             let _ = std::thread::Builder::new().name(name).spawn(move || shared.work());
         });
         let (limits, more) = (job.options.limits, job.bytes.len() as u64);

@@ -12,7 +12,8 @@ use arrow::datatypes::DataType;
 use tantivy::columnar::{BytesColumn, Cardinality, Column as Values, DynamicColumn};
 
 use super::Docs;
-use super::build::{self, Unit, from_whole, sortable_to_i128};
+use super::build::Builder;
+use super::convert::{Unit, cast, from_whole, sortable_to_i128};
 use super::stored_value::ip_text;
 use super::text;
 use crate::error::{EngineError, Result};
@@ -106,7 +107,7 @@ impl FastReader {
                 return self.read_texts(&column, docs);
             }
         };
-        Ok(Ok(build::cast(&array, &self.target)?))
+        Ok(Ok(cast(&array, &self.target)?))
     }
 
     #[allow(clippy::wrong_self_convention)]
@@ -154,7 +155,7 @@ impl FastReader {
         if self.number_as_text {
             return Ok(Ok(parse_numbers(&texts, &self.target)?));
         }
-        Ok(Ok(build::cast(&texts, &self.target)?))
+        Ok(Ok(cast(&texts, &self.target)?))
     }
 }
 
@@ -165,7 +166,7 @@ fn has_long(texts: &LargeBinaryArray) -> bool {
 /// Numbers that an earlier writer stored as strings.
 pub fn parse_numbers(texts: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     use arrow::array::AsArray;
-    let mut builder = build::Builder::new("", target, Unit::Plain, texts.len())?;
+    let mut builder = Builder::new("", target, Unit::Plain, texts.len())?;
     for text in texts.as_binary::<i64>() {
         match text.and_then(|text| std::str::from_utf8(text).ok()) {
             Some(text) => builder.push(super::stored_value::Stored::Str(text)),

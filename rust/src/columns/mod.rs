@@ -2,6 +2,7 @@
 //! document store.
 
 pub mod build;
+pub mod convert;
 mod doc_store;
 pub mod fast;
 mod offsets;
@@ -139,7 +140,7 @@ impl SegmentColumns {
             let data_type = self.schema.field(at).data_type();
             arrays[at] = match reader {
                 Reader::Absent => Some(new_null_array(data_type, docs.len())),
-                Reader::Doc => Some(build::cast(&doc_numbers(docs, base), data_type)?),
+                Reader::Doc => Some(convert::cast(&doc_numbers(docs, base), data_type)?),
                 Reader::Store | Reader::Column | Reader::Source => None,
                 Reader::Fast(fast) => match fast.read(docs)? {
                     Ok(array) => Some(array),

@@ -3,7 +3,8 @@
 use arrow::datatypes::DataType;
 use tantivy::time::{Date, Month, PrimitiveDateTime, Time};
 
-const MICROS_PER_DAY: i64 = 86_400_000_000;
+use super::convert::MICROS_PER_DAY;
+
 const EPOCH_JULIAN: i64 = 2_440_588;
 
 /// A whole number of the type: digits, or a date or time in ISO form (days, microseconds).

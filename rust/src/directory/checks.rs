@@ -1,7 +1,7 @@
-//! Checksums of the blocks of a split's files, compared when a block is first touched.
+//! Checksums of the blocks of a split's files, verified when a block is first used.
 //!
-//! Only bytes that are addressable in place are compared: a store's own checksums and TLS cover what
-//! comes over a network, where whole blocks would have to be fetched to compare them.
+//! Only bytes in local files are verified: over a network whole blocks would have to be fetched for this, so
+//! readers rely on the store's checksums and TLS.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::split::{BLOCK_BYTES, Sidecar};
 
-/// What tantivy ends each of its files with: JSON, its length, this number.
+/// The end of each tantivy file: JSON, its length, this number.
 const TANTIVY_MAGIC: u32 = 1337;
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ impl FileChecks {
         FileChecks { block: block.max(1), covered, sums, whole }
     }
 
-    /// One checksum for the file, from the footer tantivy puts into it; nothing where there is none.
+    /// The checksum in tantivy's footer of the file; None if there is none.
     fn from_tantivy(content: &[u8]) -> Option<FileChecks> {
         let (rest, magic) = content.split_last_chunk::<4>()?;
         let (rest, length) = rest.split_last_chunk::<4>()?;
@@ -49,7 +49,7 @@ impl FileChecks {
         Some(FileChecks::new(body as u64, body as u64, vec![footer.crc]))
     }
 
-    /// Compares the blocks of a range that were not compared before.
+    /// Verifies the blocks of a range that were not verified before.
     pub fn check(&self, content: &[u8], range: &Range<u64>) -> io::Result<()> {
         let end = range.end.min(self.covered);
         if range.start >= end {

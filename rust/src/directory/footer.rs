@@ -2,7 +2,7 @@
 //!
 //! `[files][metadata][u32 length of metadata][hotcache][u32 length of hotcache]`, where the metadata is
 //! a magic number, a version and JSON. Every number is checked before it is used: a damaged file must
-//! end in an error, not in a panic or a large allocation.
+//! cause an error, not a panic or a large allocation.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

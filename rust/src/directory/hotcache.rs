@@ -1,4 +1,4 @@
-//! The hotcache: the byte ranges every reader touches when it opens the split.
+//! The hotcache: the byte ranges that every reader needs to open the split.
 
 use std::collections::HashMap;
 use std::ops::Range;

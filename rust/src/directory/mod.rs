@@ -26,11 +26,10 @@ use crate::error::{EngineError, Result};
 use crate::split::{SIDECAR_FILE, SIDECAR_SUM_FILE, Sidecar};
 use crate::store::{RangeSource, lock};
 
-/// A remote split of at most so many bytes is fetched at once: they cost less than two round trips.
+/// A remote split up to this size is fetched at once: it costs less than two round trips.
 const WHOLE: u64 = 128 << 10;
 
-/// Small files of a remote split that lie side by side are fetched together up to so many bytes: a round
-/// trip costs more than these.
+/// Adjacent small files of a remote split are fetched together up to this size: a round trip costs more.
 const TOGETHER: u64 = 64 << 10;
 
 /// The files of one split; cheap to clone.
@@ -47,17 +46,17 @@ struct Bundle {
     hotcache: HotCache,
     footer_start: u64,
     checks: OnceLock<Checks>,
-    neighbours: Vec<Neighbours>,
+    neighbors: Vec<Neighbors>,
 }
 
-/// Small files side by side; the lock lets one thread fetch what several want.
-struct Neighbours {
+/// Adjacent small files; the lock lets one thread fetch what several need.
+struct Neighbors {
     range: Range<u64>,
     fetching: Mutex<()>,
 }
 
-/// The groups of files that are fetched together, in the order they lie in.
-fn neighbours<'a>(files: impl Iterator<Item = &'a Range<u64>>) -> Vec<Neighbours> {
+/// The groups of files that are fetched together, in file order.
+fn neighbors<'a>(files: impl Iterator<Item = &'a Range<u64>>) -> Vec<Neighbors> {
     let mut small: Vec<&Range<u64>> =
         files.filter(|file| file.end - file.start <= TOGETHER).collect();
     small.sort_unstable_by_key(|file| (file.start, file.end));
@@ -70,7 +69,7 @@ fn neighbours<'a>(files: impl Iterator<Item = &'a Range<u64>>) -> Vec<Neighbours
             _ => groups.push(file.clone()),
         }
     }
-    groups.into_iter().map(|range| Neighbours { range, fetching: Mutex::new(()) }).collect()
+    groups.into_iter().map(|range| Neighbors { range, fetching: Mutex::new(()) }).collect()
 }
 
 impl BundleDirectory {
@@ -86,7 +85,7 @@ impl BundleDirectory {
         let hotcache = HotCache::parse(&footer.hotcache)?;
         let files: BTreeMap<PathBuf, Range<u64>> =
             footer.files.into_iter().map(|(name, range)| (PathBuf::from(name), range)).collect();
-        let neighbours = neighbours(files.values());
+        let neighbors = neighbors(files.values());
         Ok(BundleDirectory {
             bundle: Arc::new(Bundle {
                 source,
@@ -94,7 +93,7 @@ impl BundleDirectory {
                 hotcache,
                 footer_start: footer.start,
                 checks: OnceLock::new(),
-                neighbours,
+                neighbors,
             }),
             replaced: None,
         })
@@ -139,7 +138,7 @@ impl BundleDirectory {
         }
     }
 
-    /// From now on, bytes that lie here are compared with the checksums of the split when first touched.
+    /// From now on, verifies local bytes against the split's checksums when they are first used.
     pub fn compare(&self, sidecar: Option<&Sidecar>) -> Result<()> {
         if self.is_remote() {
             return Ok(());
@@ -213,10 +212,10 @@ impl BundleDirectory {
     }
 
     fn fetch_near(&self, wanted: Range<u64>) -> io::Result<OwnedBytes> {
-        let Bundle { source, neighbours, .. } = self.bundle.as_ref();
-        let after = neighbours.partition_point(|group| group.range.start <= wanted.start);
-        let group = neighbours[..after].last().filter(|group| wanted.end <= group.range.end);
-        let Some(Neighbours { range, fetching }) = group else {
+        let Bundle { source, neighbors, .. } = self.bundle.as_ref();
+        let after = neighbors.partition_point(|group| group.range.start <= wanted.start);
+        let group = neighbors[..after].last().filter(|group| wanted.end <= group.range.end);
+        let Some(Neighbors { range, fetching }) = group else {
             return source.read(wanted);
         };
         let _one = lock(fetching);
@@ -373,7 +372,7 @@ mod tests {
     fn small_files_side_by_side_are_fetched_together() {
         let files = [0..10, 10..10, 10..60_000, 60_000..70_000, 70_000..170_000, 170_000..170_009];
         let groups: Vec<Range<u64>> =
-            neighbours(files.iter()).into_iter().map(|n| n.range).collect();
+            neighbors(files.iter()).into_iter().map(|n| n.range).collect();
         assert_eq!(groups, [0..60_000, 60_000..70_000, 170_000..170_009]);
     }
 }

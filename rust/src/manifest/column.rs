@@ -9,7 +9,7 @@ use crate::manifest::columns::{Flags, Lists, Longs, Maps, Runs, Texts, Vectors};
 use crate::manifest::entry::Kind;
 use crate::manifest::members::Cell;
 
-/// How a partition value spells null where a writer does not leave it out.
+/// The partition value that means null if a writer does not omit it.
 pub const HIVE_NULL: &[u8] = b"__HIVE_DEFAULT_PARTITION__";
 
 pub enum Column {
@@ -56,7 +56,7 @@ impl Column {
         }
     }
 
-    /// A value where the writer had no such field and the table needs one.
+    /// Appends the default of a required field that the writer does not have.
     pub fn push_default(&mut self) -> Result<()> {
         match self {
             Self::Long(longs) | Self::Int(longs) => longs.push(Some(0)),

@@ -28,7 +28,7 @@ fn room<T>(values: &mut Vec<T>, more: f64) -> Result<()> {
     values.try_reserve_exact(extra).map_err(exhausted)
 }
 
-/// Appends without ending the process when memory is short.
+/// Appends without aborting the process if memory is short.
 #[inline]
 fn put<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     if values.len() == values.capacity() {
@@ -64,13 +64,13 @@ pub fn check_memory(rows: usize, columns: usize) -> Result<()> {
 #[derive(Default)]
 pub struct Validity {
     length: usize,
-    /// Nulls from the start on, as long as nothing else came.
+    /// The number of leading nulls, as long as there is no value.
     absent: usize,
     bits: Option<Vec<bool>>,
 }
 
 impl Validity {
-    /// Notes a null; true when the column may stay empty, because it never had a value.
+    /// Records a null; true if the column may stay empty, because it has no value yet.
     #[inline]
     fn skip(&mut self) -> Result<bool> {
         let empty = self.bits.is_none() && self.absent == self.length;
@@ -83,7 +83,7 @@ impl Validity {
         Ok(empty)
     }
 
-    /// Ends a run of nulls from the start: how many values a column has to catch up with.
+    /// Ends the leading nulls; returns how many values the column has to add for them.
     #[inline]
     fn begin(&mut self) -> Result<usize> {
         if self.absent == 0 {
@@ -174,7 +174,7 @@ impl Texts {
     }
 }
 
-/// Where items end, beginning with the start of the first.
+/// The offsets of items, starting with that of the first.
 struct Ends(Vec<i32>);
 
 impl Default for Ends {

@@ -1,7 +1,7 @@
 //! Avro object containers: a header with schema and codec, then compressed blocks of records.
 //!
-//! Containers we write carry a checksum of the whole file in their header, because neither the format
-//! nor most codecs notice a flipped bit.
+//! Containers that we write have a checksum of the whole file in their header, because neither the format
+//! nor most codecs detect a flipped bit.
 
 use std::io::Read;
 
@@ -12,8 +12,8 @@ const MAGIC: &[u8] = b"Obj\x01";
 const SYNC: usize = 16;
 const CHECKSUM: &str = "indextables.crc32";
 const UNSEALED: &[u8] = b"00000000";
-/// How much a container may unpack to: a little, and so many times its own size. Real manifests
-/// shrink to a twentieth at most.
+/// The decompressed size that a container may always have; beyond that it is limited to a multiple of its
+/// compressed size. Real manifests are compressed to a twentieth at most.
 const FREE: u64 = 16 << 20;
 const MOST_RATIO: u64 = 256;
 const MAX_INFLATED: u64 = 4 << 30;
@@ -86,8 +86,7 @@ impl Codec {
         }
     }
 
-    /// Unpacks a block into a buffer that is used again and again: fresh memory costs more than
-    /// the unpacking.
+    /// Decompresses a block into a reused buffer: fresh memory costs more than the decompression.
     fn decompress(self, data: &[u8], out: &mut Vec<u8>, limit: u64, zstd: &mut Zstd) -> Result<()> {
         out.clear();
         match self {
@@ -145,7 +144,7 @@ fn unzstd(data: &[u8], out: &mut Vec<u8>, limit: u64, decoder: &mut Zstd) -> Res
     }
 }
 
-/// A container that was opened: its schema, and its blocks still packed.
+/// An open container: its schema, and its compressed blocks.
 pub struct Container<'a> {
     pub schema: &'a str,
     codec: Codec,
@@ -301,7 +300,7 @@ mod tests {
             for at in 0..data.len() {
                 let mut flipped = data.clone();
                 flipped[at] ^= 0x10;
-                // without its name the checksum is not checked, but then nothing else has changed
+                // without its name the checksum is not checked, but then nothing else is damaged
                 let unchecked = (key..key + CHECKSUM.len()).contains(&at);
                 assert_eq!(read(&flipped).is_ok(), unchecked, "{codec:?} byte {at}");
                 assert!(read(&data[..at]).is_err(), "{codec:?} cut at {at}");

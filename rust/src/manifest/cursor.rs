@@ -2,7 +2,7 @@
 
 use crate::error::{EngineError, Result};
 
-/// A place in a slice; every read is checked.
+/// A position in a slice; every read is checked.
 pub struct Cursor<'a> {
     data: &'a [u8],
     at: usize,
@@ -79,8 +79,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The number of items of the next block of an array or map, 0 at its end. Each item takes at
-    /// least `least` bytes, so that a hostile count cannot make us work for long.
+    /// The number of items of the next block of an array or map, 0 at its end. Each item takes at least `least`
+    /// bytes, so that a hostile count cannot cause unbounded work.
     #[inline]
     pub fn block(&mut self, least: usize) -> Result<usize> {
         let mut count = self.long()?;

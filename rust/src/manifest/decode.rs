@@ -105,7 +105,7 @@ fn push_map(
         for _ in 0..count {
             let key = cursor.bytes()?;
             let found = item(value, cursor)?;
-            // null is spelled by leaving the member out
+            // null is written by omitting the member
             if let Some(text) = found.filter(|text| Some(*text) != null) {
                 maps.keys.push_item(key)?;
                 maps.values.push_item(text)?;
@@ -198,8 +198,8 @@ fn check_path(path: &[u8]) -> Result<()> {
     Err(EngineError::corrupt("", format!("`{path}` is not a path inside a table")))
 }
 
-/// The entries of a manifest as one batch with all columns, in the order of `COLUMNS`. Its state
-/// says how many there are; a manifest of another number is refused before anything is unpacked.
+/// The entries of a manifest as one batch with all columns, in the order of `COLUMNS`. The state records their
+/// number; a manifest with another number is rejected before anything is decompressed.
 pub fn decode(data: &[u8], expected: usize) -> Result<RecordBatch> {
     let container = Container::open(data)?;
     check_count(container.records()?, expected)?;
@@ -231,7 +231,7 @@ pub fn decode(data: &[u8], expected: usize) -> Result<RecordBatch> {
             return Err(EngineError::corrupt("", "a block has bytes after its records"));
         }
         if rows == 0 && count > 0 && expected > count {
-            // the first block tells how much memory the others need; growing costs twice
+            // the first block shows how much memory the others need; growing copies everything
             let more = (expected - count).min(MOST_RESERVED) as f64 / count as f64;
             columns.iter_mut().try_for_each(|column| column.reserve(more))?;
         }
@@ -257,8 +257,8 @@ fn check_count(found: usize, expected: usize) -> Result<()> {
     Err(EngineError::corrupt("", format!("{found} entries, its state says {expected}")))
 }
 
-/// An entry with fields that are not known here: they are kept as members of `extra`, so that
-/// writing the entry again does not lose them.
+/// Appends an entry with unknown fields: they are kept as members of `extra`, so that rewriting the entry
+/// does not lose them.
 fn push_with_others(
     fields: &[(String, Node)],
     targets: &[Option<usize>],

@@ -1,4 +1,4 @@
-//! What a manifest's record is made of: the fields of `FileEntry`, known by name.
+//! The fields of a manifest's record `FileEntry`, by name.
 
 use arrow::datatypes::DataType;
 
@@ -50,8 +50,8 @@ impl Kind {
     }
 }
 
-/// Name, kind, whether every entry has a value, field id. The ids are those of existing tables; no
-/// reader looks at them.
+/// Name, kind, whether every entry has a value, field id. The ids are those of existing tables; no reader
+/// uses them.
 pub const COLUMNS: [(&str, Kind, bool, u32); 28] = [
     ("path", Kind::Text, true, 100),
     ("partitionValues", Kind::Map, true, 101),

@@ -1,8 +1,8 @@
 //! Version files of the log, line by line: actions that add and remove splits become columns.
 //!
 //! A line that is unusual in any way (an unknown kind, a member of an unexpected type, a float, a
-//! doubtful path) is left to the caller, who knows what to accept and how to word an error. So every
-//! line decoded here means the same there.
+//! suspicious path) is left to the caller, which decides what to accept and reports errors. So every line
+//! that is decoded here means the same there.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::manifest::columns::check_memory;
 use crate::manifest::entry::{COLUMNS, Kind};
 use crate::manifest::members::{Cell, Member, Members, Rule};
 
-/// What a line is: the order of these is the order of actions.
+/// The kinds of lines.
 pub const ADD: u8 = 0;
 pub const REMOVE: u8 = 1;
 pub const OTHER: u8 = 2;
@@ -57,7 +57,7 @@ pub fn decode(text: &[u8], most: usize) -> Result<Lines> {
     Ok(Lines { kinds, adds: adds.finish()?, removes: removes.finish()?, others })
 }
 
-/// The next line from a position on that is not blank, without the blanks before it.
+/// The next line that is not blank, without leading blanks.
 fn next_line(text: &[u8], from: usize) -> Option<Range<usize>> {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
     let start = from + text[from..].iter().position(|byte| !blank(byte))?;
@@ -113,7 +113,7 @@ impl Table {
         Self { start: format!("{{\"{kind}\":").into_bytes(), shape, columns, rows: 0 }
     }
 
-    /// Appends the action of a line; false when it is not one of this kind, or an unusual one.
+    /// Appends the action of a line; false if it is of another kind, or unusual.
     fn takes(&mut self, line: &[u8]) -> Result<bool> {
         let Some(body) = line.strip_prefix(&self.start[..]) else { return Ok(false) };
         let Some(cells) = read(body, self.shape) else { return Ok(false) };

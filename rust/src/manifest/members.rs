@@ -15,7 +15,7 @@ use crate::manifest::entry::Kind;
 /// The years 1 to 9999 in milliseconds, the range of a timestamp column.
 const TIMESTAMPS: Range<i64> = -62_135_596_800_000..253_402_300_800_000;
 
-/// A member that has a column; `default` is what a line without it means.
+/// A member that has a column; `default` is the value if the line does not have it.
 pub struct Member {
     pub name: &'static str,
     pub kind: Kind,
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for Members {
         let mut others = Map::new();
         let mut next = 0;
         while let Some(name) = object.next_key_seed(TextSeed)? {
-            // writers have an order; the member after the last one is most often the next
+            // writers use a fixed order: the next member is most often the one after the last
             let wanted = |at: &usize| {
                 let member = &self.shape[*at];
                 member.rule != Rule::Unlogged && member.name == name
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for Members {
 }
 
 impl Members {
-    /// A line without the flag has footer offsets if both are there.
+    /// Without the flag, a line has footer offsets if both are present.
     fn complete(&self, cells: &mut [Cell<'_>]) {
         let at = |name: &str| self.shape.iter().position(|member| member.name == name);
         if let (Some(flag), Some(start), Some(end)) =
@@ -116,7 +116,7 @@ impl Members {
     }
 }
 
-/// Whether writing a value again gives the same value: floats are left to the caller.
+/// Whether rewriting a value gives the same value: floats are left to the caller.
 fn is_exact(value: &Value) -> bool {
     match value {
         Value::Number(number) => !number.is_f64(),
@@ -218,7 +218,7 @@ fn map<'de, A: MapAccess<'de>>(mut object: A, partition: bool) -> Result<Cell<'d
     Ok(Cell::Map(kept.filter(|(_, value)| !null(value)).collect()))
 }
 
-/// Whether two members have one name; few are compared with each other, many are hashed.
+/// Whether two members have the same name; few are compared pairwise, many are hashed.
 fn has_twice<T>(members: &[(Cow<'_, str>, T)]) -> bool {
     const FEW: usize = 16;
     if members.len() > FEW {

@@ -118,7 +118,7 @@ impl Node {
         }
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     pub fn skip(&self, cursor: &mut Cursor<'_>) -> Result<()> {
         match self {
             Self::Null => {}
@@ -185,7 +185,7 @@ impl Node {
             Self::Array(item) => {
                 let mut items = Vec::new();
                 loop {
-                    // an item without bytes could be repeated without end
+                    // an item without bytes could be repeated endlessly
                     let count = cursor.block(item.least_bytes().max(1))?;
                     if count == 0 {
                         break Value::Array(items);

@@ -7,7 +7,7 @@ use crate::manifest::container::{Codec, Container, pack};
 use crate::manifest::cursor::{Cursor, put_bytes, put_long};
 use crate::manifest::schema::{self, Node};
 
-/// As existing tables have it, and after it what only we write.
+/// The schema of existing tables, followed by our own fields.
 const SCHEMA: &str = r#"{"type":"record","name":"StateManifest","namespace":"io.indextables.state","fields":[{"name":"formatVersion","type":"int"},{"name":"stateVersion","type":"long"},{"name":"createdAt","type":"long"},{"name":"numFiles","type":"long"},{"name":"totalBytes","type":"long"},{"name":"manifests","type":{"type":"array","items":{"type":"record","name":"ManifestInfoItem","fields":[{"name":"path","type":"string"},{"name":"numEntries","type":"long"},{"name":"minAddedAtVersion","type":"long"},{"name":"maxAddedAtVersion","type":"long"},{"name":"partitionBounds","type":["null",{"type":"map","values":{"type":"record","name":"PartitionBoundsItem","fields":[{"name":"min","type":["null","string"],"default":null},{"name":"max","type":["null","string"],"default":null}]}}],"default":null},{"name":"tombstoneCount","type":"long","default":0},{"name":"liveEntryCount","type":"long","default":-1},{"name":"supersedes","type":"long","default":0}]}}},{"name":"tombstones","type":{"type":"array","items":"string"},"default":[]},{"name":"schemaRegistry","type":{"type":"map","values":"string"},"default":{}},{"name":"protocolVersion","type":"int","default":4},{"name":"metadata","type":["null","string"],"default":null},{"name":"actions","type":{"type":"array","items":"string"},"default":[]}]}"#;
 
 /// The one record of a state manifest.

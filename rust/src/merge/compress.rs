@@ -1,4 +1,4 @@
-//! The rows of a merged split, compressed anew.
+//! Recompresses the rows of a merged split.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::error::{EngineError, Result};
 use crate::split::fast_file::Summed;
 use crate::write::Scratch;
 
-/// A file beside those of the index, until it takes the place of one.
+/// A temporary file that replaces one of the index.
 const NEW_FILE: &str = "rows.store";
 
-/// Writes the row store again as the settings of the index say. Tantivy copies blocks of the same codec as they are, whatever
-/// their level.
+/// Rewrites the row store with the settings of the index. Tantivy copies blocks of the same codec unchanged,
+/// whatever their level.
 pub fn compress_rows(index: &Index, scratch: &Scratch) -> Result<()> {
     if !index.schema().fields().any(|(_, entry)| entry.is_stored()) {
         return Ok(());

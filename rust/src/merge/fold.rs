@@ -12,7 +12,7 @@ use crate::merge::input::OpenInput;
 use crate::source::Run;
 use crate::split::{Encoding, Layout, NullRows, Sidecar, SidecarColumn, SourceFiles, to_spark};
 
-/// Whether the columns of both inputs mean the same: their sidecars can be folded.
+/// Whether the columns of both inputs have the same meaning, so that their sidecars can be folded.
 pub fn have_one_meaning(left: &OpenInput, right: &OpenInput) -> bool {
     match (&left.sidecar, &right.sidecar) {
         (None, None) => true,
@@ -33,7 +33,7 @@ fn family(column: &SidecarColumn) -> Value {
     match column.arrow_type() {
         Some(kind) if kind.is_signed_integer() => to_spark(&DataType::Int64),
         Some(kind) if kind.is_floating() => to_spark(&DataType::Float64),
-        // an older sidecar spells the same type differently
+        // an older sidecar writes the same type differently
         Some(kind) => to_spark(&kind),
         None => column.data_type.clone(),
     }
@@ -77,7 +77,7 @@ pub fn fold(open: &[OpenInput], merged: &Index) -> Result<(Option<Sidecar>, Null
     Ok((Some(sidecar), nulls))
 }
 
-/// What the inputs know of the source: the last one that says anything counts.
+/// The source's definition from the last input that has one.
 pub fn source_table(open: &[OpenInput]) -> Option<Value> {
     let known = |input: &OpenInput| input.sidecar.as_ref()?.source.as_ref()?.table.clone();
     open.iter().rev().find_map(known)

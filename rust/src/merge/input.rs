@@ -35,7 +35,7 @@ pub struct OpenInput {
 }
 
 impl OpenInput {
-    /// Opens a split and compares every file with its checksum: a merge must not spread damage.
+    /// Opens a split and verifies every file: a merge must not spread damage.
     pub fn open(input: &MergeInput, store: &Store, scratch: &Scratch) -> Result<Self> {
         let source = store.source_once(&input.path, input.footer.map(|(_, end)| end))?;
         let source = if source.is_remote() {

@@ -42,9 +42,9 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// Merges splits of one store into a new split, in the given order. Segments that are indexed alike are
-/// merged as they are, unless they are to be indexed anew; otherwise the rows are rewritten as `target` says. Companions can leave out whole
-/// runs, and their rows are rewritten from `source`.
+/// Merges splits of one store into a new split, in the given order. Segments that are indexed alike are merged
+/// directly, unless they must be reindexed; otherwise the rows are rewritten as `target` says. Companions can
+/// leave out whole runs, and their rows are rewritten from `source`.
 pub fn merge(
     inputs: &[MergeInput],
     store: &Store,

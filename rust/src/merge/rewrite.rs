@@ -20,7 +20,7 @@ use crate::write::{Facts, FieldSpec, Role, SplitWriter, WriteOptions};
 pub struct Target {
     pub schema: SchemaRef,
     pub fields: Vec<FieldSpec>,
-    /// The columns are to be indexed in another way than they are, so rows are always written again.
+    /// The columns are reindexed, so rows are always rewritten.
     pub rewrite: bool,
 }
 
@@ -75,14 +75,14 @@ fn copy_rows(
     Ok(())
 }
 
-/// Whether a string is kept as something else than its characters, beside those that are not such a thing.
+/// Whether strings are stored as parsed values, apart from those that cannot be parsed.
 fn parses(role: Role) -> bool {
     matches!(role, Role::Json | Role::Ip)
 }
 
-/// What the inputs say about the values of a column before they are read: the encoding is decided by
-/// the first batch, and must hold the others, too. `anew`: the column may get another role.
-fn known_facts(open: &[OpenInput], column: &str, anew: bool) -> Facts {
+/// What the inputs record about the values of a column, before they are read: the first batch determines the
+/// encoding, which must fit the others, too. `reindexed`: the column may get another role.
+fn known_facts(open: &[OpenInput], column: &str, reindexed: bool) -> Facts {
     let mut facts = Facts::default();
     for input in open {
         let schema = input.index.schema();
@@ -94,10 +94,10 @@ fn known_facts(open: &[OpenInput], column: &str, anew: bool) -> Facts {
         let Some(column) = sidecar.column(column) else { continue };
         // of parsed texts only the lengths of their parts are recorded
         let parsed = matches!(column.encoding, Encoding::Json | Encoding::Ip);
-        facts.overlong |= column.overlong || (anew && parsed);
+        facts.overlong |= column.overlong || (reindexed && parsed);
         let source = column.source.as_deref().and_then(|name| schema.get_field(name).ok());
         let entry = source.map(|field| schema.get_field_entry(field).field_type());
-        let kept = !anew && column.encoding == Encoding::StringBytes;
+        let kept = !reindexed && column.encoding == Encoding::StringBytes;
         facts.inexact |= source.is_some() && !kept;
         facts.not_utf8 |= matches!(entry, Some(FieldType::Bytes(_)));
         facts.beyond_dates |= matches!(column.encoding, Encoding::DaysI64 | Encoding::MicrosI64);

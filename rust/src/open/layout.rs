@@ -39,7 +39,7 @@ pub struct Column {
     pub nulls: Option<u64>,
     /// A stored field with the exact string, where rendering or decoding would change it.
     pub source: Option<Field>,
-    /// Some value reads otherwise from its field than it was written.
+    /// The field does not reproduce every value exactly.
     pub inexact: bool,
     /// Values are in the files of the source.
     pub outside: bool,
@@ -74,7 +74,7 @@ impl Column {
         }
     }
 
-    /// A column that no field of the split is of: its values are in the files of the source.
+    /// A column without a field in the split: its values are in the source files.
     fn outside(name: &str, data_type: &DataType) -> Column {
         let data_type = inward_type(data_type);
         let scale = match data_type {

@@ -1,4 +1,4 @@
-//! An open split: its segments, its columns and which of its documents live.
+//! An open split: its segments, its columns and its live documents.
 
 mod alive;
 mod layout;
@@ -25,7 +25,7 @@ use crate::split::{
 use crate::store::Store;
 use crate::tokenizer;
 
-/// A split that is open for reading; the documents of its segments are numbered through.
+/// A split that is open for reading; its documents are numbered across segments.
 pub struct Split {
     pub path: String,
     pub directory: BundleDirectory,
@@ -34,7 +34,7 @@ pub struct Split {
     pub segments: Vec<Segment>,
     pub layout: Layout,
     pub sidecar: Option<Sidecar>,
-    /// Of a companion: where its rows are.
+    /// For a companion: the source of its rows.
     pub source: Option<(Arc<Source>, Arc<Runs>)>,
     pub term_counts: TermCounts,
     null_rows: OnceLock<Arc<NullRows>>,

@@ -1,4 +1,4 @@
-//! Arrow data across the language border by the PyCapsule interface, without copying.
+//! Arrow data to and from Python by the PyCapsule interface, without copying.
 
 use std::ffi::CStr;
 use std::sync::Mutex;
@@ -86,7 +86,7 @@ pub fn import_stream(object: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchR
 pub struct ArrowStream {
     schema: SchemaRef,
     reader: Mutex<Option<Box<dyn RecordBatchReader + Send>>>,
-    /// Whether batches come from a store that is waited for.
+    /// Whether batches come from a remote store.
     remote: bool,
 }
 
@@ -146,7 +146,7 @@ impl ArrowStream {
     }
 }
 
-/// One record batch on its way to Python: `pa.record_batch(batch)`.
+/// One record batch for Python: `pa.record_batch(batch)`.
 #[pyclass(module = "indextables._native", frozen)]
 pub struct ArrowBatch {
     batch: RecordBatch,

@@ -1,4 +1,4 @@
-//! What benchmarks compare our writer with; compiled with the feature `bench` only.
+//! The baseline of the benchmarks; compiled with the feature `bench` only.
 
 use arrow::array::RecordBatch;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Python face of `cache` and `profile`: counters, and clearing.
+//! Python interface of `cache` and `profile`: counters, and clearing.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Python face of `manifest`.
+//! Python interface of `manifest`.
 
 use arrow::array::{RecordBatch, RecordBatchIterator};
 use pyo3::exceptions::PyIndexError;

@@ -1,4 +1,4 @@
-//! Python face of merging.
+//! Python interface of merging.
 
 use std::collections::BTreeMap;
 

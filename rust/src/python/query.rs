@@ -1,4 +1,4 @@
-//! Python face of `query`.
+//! Python interface of `query`.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ impl PyQuery {
         at_time(text, now)
     }
 
-    /// Which rows of a batch the query finds, without an index: one column of truth values.
+    /// The rows of a batch that the query finds, without an index: one boolean column.
     fn match_rows(
         &self,
         batch: &Bound<'_, PyAny>,
@@ -101,7 +101,7 @@ impl PyQuery {
         self.node.is_lookup()
     }
 
-    /// Whether an index of trigrams narrows it: a pattern with at least three characters that are known.
+    /// Whether trigrams narrow it: a pattern with at least three known characters.
     #[getter]
     fn has_trigrams(&self) -> bool {
         !trigrams_of(&self.node).is_empty()

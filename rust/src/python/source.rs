@@ -1,4 +1,4 @@
-//! Python face of `source`.
+//! Python interface of `source`.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::python::errors::{run_waiting, to_python};
 use crate::python::value::from_python;
 use crate::source::{Facts, FileId, Source, feed};
 
-/// The Parquet files that a companion index stands beside.
+/// The Parquet files that a companion indexes.
 #[pyclass(module = "indextables._native", frozen, name = "Source")]
 pub struct PySource {
     pub source: Arc<Source>,
 }
 
-/// What a file is, before its rows are read.
+/// The facts of a file, from its footer.
 #[pyclass(module = "indextables._native", frozen, get_all)]
 pub struct SourceFacts {
     rows: u64,
@@ -47,7 +47,7 @@ impl PySource {
         Ok(Self { source: Arc::new(source) })
     }
 
-    /// What the footer of a file says.
+    /// The content of a file's footer.
     fn facts(&self, file: &Bound<'_, PyAny>) -> PyResult<SourceFacts> {
         let py = file.py();
         let file = file_of(file)?;

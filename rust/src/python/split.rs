@@ -1,4 +1,4 @@
-//! Python face of `open`, `search` and `query`.
+//! Python interface of `open`, `search` and `query`.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl PySplit {
         let store = &store.store;
         let source = source.map(|source| source.get().source.clone());
         let _timer = profile::start(Section::OpenSplit);
-        // the rows of a companion lie in another store
+        // the rows of a companion are in another store
         let remote = store.is_remote() || source.is_some();
         let split = run_waiting(py, remote, || {
             Split::open(store, path, footer, deleted.as_deref(), schema.as_deref(), source)
@@ -135,7 +135,7 @@ impl PySplit {
         self.wait(py, || search::similar(&self.split, field, text, distance, limit))
     }
 
-    /// In how many rows each of some words of a column is.
+    /// The number of rows that have each of some words of a column.
     fn frequencies(&self, py: Python<'_>, field: &str, words: Vec<String>) -> PyResult<Vec<u64>> {
         self.wait(py, || search::frequencies(&self.split, field, &words))
     }
@@ -178,7 +178,7 @@ impl PySplit {
         Ok((loaded.bytes, loaded.missing))
     }
 
-    /// What is wrong with the bytes of a split: files and problems.
+    /// Verifies the bytes of a split: damaged files and their problems.
     #[staticmethod]
     fn verify(py: Python<'_>, store: &PyStore, path: &str) -> PyResult<Vec<(String, String)>> {
         run_waiting(py, store.store.is_remote(), || inspect::verify(&store.store, path))

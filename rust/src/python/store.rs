@@ -1,4 +1,4 @@
-//! Python face of `store`.
+//! Python interface of `store`.
 
 use std::sync::Mutex;
 
@@ -83,7 +83,7 @@ impl PyStore {
         Ok(parts.iter().map(|part| PyBytes::new(py, part)).collect())
     }
 
-    // the answer is waited for, also by an interrupt
+    // an interrupt also waits for the response
     #[pyo3(signature = (path, data, *, if_absent=false))]
     fn put(&self, py: Python<'_>, path: &str, data: &[u8], if_absent: bool) -> PyResult<bool> {
         let bytes = bytes::Bytes::copy_from_slice(data);

@@ -1,4 +1,4 @@
-//! Python face of the split writer.
+//! Python interface of the split writer.
 
 use std::sync::{Mutex, PoisonError};
 

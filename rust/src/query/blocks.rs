@@ -1,5 +1,5 @@
-//! Rows whose stored values pass a pattern, looked for in whole blocks of the document store: of a block without the
-//! needle, no row is looked at.
+//! Rows whose stored values match a pattern, searched in whole blocks of the document store: rows of a block
+//! without the needle are not read.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Finder {
             return None;
         }
         let built = match (node, longest_needle(node)?) {
-            // an expression finds what it finds in a value in the bytes around it, too, if it is but a text
+            // a plain string that is in a value is also in the bytes around it
             (Node::Regex { pattern, .. }, _) => Regex::new(pattern).ok(),
             (_, needle) => Pattern::bytes_regex(needle.text.as_bytes()).ok(),
         };

@@ -1,11 +1,11 @@
-//! Times relative to now: `now`, `now-1h`, `now+30m`, `now-1d/d` (rounded down to the day), in UTC.
+//! Timestamps relative to now: `now`, `now-1h`, `now+30m`, `now-1d/d` (rounded down to the day), in UTC.
 
 use tantivy::time::{Month, OffsetDateTime};
 
 const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
 
-/// Microseconds since the epoch of such a text; nothing if it is not one.
+/// Microseconds since the epoch of such an expression; None if it is not one.
 pub fn evaluate(text: &str, now: i64) -> Option<i64> {
     let mut rest = text.strip_prefix("now")?;
     let mut at = now;
@@ -35,7 +35,7 @@ pub fn render(at: i64) -> Option<String> {
     Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z"))
 }
 
-/// How long a unit is, if it always is.
+/// The length of a unit, if it is fixed.
 fn fixed(unit: char) -> Option<i64> {
     Some(match unit {
         's' => SECOND,
@@ -73,7 +73,7 @@ fn round(at: i64, unit: char) -> Option<i64> {
     let midnight = at - at.rem_euclid(DAY);
     let date = date_of(at)?;
     Some(match (unit, fixed(unit)) {
-        // the epoch was a Thursday, weeks begin on Monday
+        // the epoch was a Thursday, weeks start on Monday
         ('w', _) => midnight - (midnight / DAY + 3).rem_euclid(7) * DAY,
         (_, Some(length)) => at - at.rem_euclid(length),
         ('M', _) => midnight - i64::from(date.day() - 1) * DAY,

@@ -21,7 +21,7 @@ use super::scan::{FunctionQuery, scan_column, scan_path};
 use super::test::{Leaf, Test};
 use super::tree::{Bound, Node};
 use super::{address, dictionary, tokens};
-use crate::columns::build::{Unit, i128_to_sortable, member_type, unit_of};
+use crate::columns::convert::{Unit, i128_to_sortable, member_type, unit_of};
 use crate::error::Result;
 use crate::open::{Column, Split};
 use crate::split::Encoding;

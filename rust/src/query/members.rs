@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ANY_MEMBER;
 use super::test::{Leaf, Test};
-use crate::columns::build::cast;
+use crate::columns::convert::cast;
 use crate::columns::stored_value::Stored;
 use crate::error::Result;
 use crate::texts::{TEXT, bytes_of};

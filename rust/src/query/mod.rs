@@ -9,6 +9,7 @@ mod json;
 mod language;
 mod leaf;
 mod literal;
+mod lower;
 mod members;
 mod near;
 mod needles;
@@ -28,9 +29,10 @@ use tantivy::query::{
     AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query,
 };
 
-pub use fields::{Described, Fields, wildcard_regex};
+pub use fields::{Described, Fields};
 pub use language::at_time;
 pub use literal::{Kind as KindOf, compare_floats};
+pub use lower::wildcard_regex;
 pub use needles::trigrams_of;
 pub use rows::match_rows;
 pub use simple::to_query;

@@ -1,4 +1,4 @@
-//! Words near each other: the one meaning of a phrase, for postings and for rows without an index.
+//! Words near each other: the definition of a phrase, for postings and for rows without an index.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use super::scan::FunctionQuery;
 use crate::error::Result;
 use crate::open::Split;
 
-/// Whether some positions of the words of a phrase, one of each, lie as the phrase has them, up to `slop`
-/// moves altogether. `places` are where each word would begin the phrase, ascending.
+/// Whether some positions of the words of a phrase, one of each, are as in the phrase, with at most `slop`
+/// moves in total. `places` are the positions at which each word would start the phrase, ascending.
 pub fn are_near(places: &[Vec<i64>], slop: u32) -> bool {
     let Some((first, rest)) = places.split_first() else {
         return false;
     };
-    // where the phrase so far may begin, and the moves that it took
+    // where the phrase so far may start, and the moves it took
     let mut reached: Vec<(i64, i64)> = first.iter().map(|place| (*place, 0)).collect();
     for places in rest {
         let cost = |place: i64| reached.iter().map(|(at, moves)| moves + (place - at).abs()).min();
@@ -30,7 +30,7 @@ pub fn are_near(places: &[Vec<i64>], slop: u32) -> bool {
     !reached.is_empty()
 }
 
-/// A phrase of three words or more with moves: what tantivy finds then depends on the order of its postings.
+/// A phrase of three words or more with slop, for which tantivy's result depends on the order of its postings.
 pub fn near_words(split: &Arc<Split>, terms: Vec<(usize, Term)>, slop: u32) -> Box<dyn Query> {
     FunctionQuery::boxed(split, move |split, at| find(split, at, &terms, slop))
 }

@@ -1,4 +1,4 @@
-//! What every text that passes a pattern contains: needles to look up.
+//! Needles: strings that every match of a pattern contains.
 
 use std::slice;
 
@@ -7,18 +7,18 @@ use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use super::tree::Node;
 use crate::tokenizer::trigrams;
 
-/// More trigrams leave out few rows more, and each costs a lookup.
+/// More trigrams exclude few more rows, and each costs a lookup.
 const MOST_TRIGRAMS: usize = 16;
 
-/// A text to look for.
+/// A string to search for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Needle {
     pub text: String,
-    /// It is an ASCII text in lower case, and found in the lower case of values.
+    /// It is an ASCII string in lower case, which is searched in the lower case of values.
     pub any_case: bool,
 }
 
-/// The text that a value must contain, where a condition says no more than that.
+/// The string that a value must contain, if that is the whole condition.
 pub fn needle_of(node: &Node) -> Option<Needle> {
     match node {
         Node::Contains { value, .. } => {
@@ -31,7 +31,7 @@ pub fn needle_of(node: &Node) -> Option<Needle> {
     }
 }
 
-/// The longest text that every value has that passes a condition; none if it is not known of any.
+/// The longest known string that every value matching a condition contains, if any.
 pub fn longest_needle(node: &Node) -> Option<Needle> {
     let exact = |text: String| Some(Needle { text, any_case: false });
     let found = match node {
@@ -47,7 +47,7 @@ pub fn longest_needle(node: &Node) -> Option<Needle> {
     found.filter(|needle| !needle.text.is_empty())
 }
 
-/// The text that an expression finds in any case, if it is one that does.
+/// The string of an expression that searches for it in any case, if it is one.
 fn any_case_text(pattern: &str) -> Option<String> {
     let hir = regex_syntax::Parser::new().parse(pattern).ok()?;
     let parts = match hir.kind() {
@@ -71,19 +71,19 @@ fn any_case_text(pattern: &str) -> Option<String> {
     Some(text)
 }
 
-/// The small letter whose class is all that it is the lower case of, or begins the lower case of.
+/// The lower-case letter whose class contains all characters that it is, or starts, the lower case of.
 fn any_case_letter(class: &ClassUnicode, is_last: bool) -> Option<char> {
     let chars = class.iter().flat_map(|range| range.start()..=range.end());
     let chars: Vec<char> = chars.take(4).collect();
     let letter = *chars.iter().find(|c| c.is_ascii_lowercase())?;
     let mut all = vec![letter.to_ascii_uppercase(), letter];
-    // of letters beyond ASCII, the sign of Kelvin is a small k, and the I with a dot an i and a dot
+    // beyond ASCII, the lower case of the Kelvin sign is k, and that of the I with a dot is i and a combining dot
     all.extend((letter == 'k').then_some('\u{212a}'));
     all.extend((letter == 'i' && is_last).then_some('İ'));
     (chars == all).then_some(letter)
 }
 
-/// The trigrams that every text has that passes a condition on whole values; none if it is not known of any.
+/// The known trigrams of every value that matches a condition on whole values.
 pub fn trigrams_of(node: &Node) -> Vec<String> {
     let needles = match node {
         Node::Prefix { value, .. } | Node::Suffix { value, .. } | Node::Contains { value, .. } => {
@@ -126,7 +126,7 @@ fn regex_needles(pattern: &str) -> Vec<String> {
     runs
 }
 
-/// Adds what a part of an expression always matches; a new run begins where it may match something else.
+/// Adds what a part of an expression always matches; starts a new run where it may match something else.
 fn collect(hir: &Hir, runs: &mut Vec<String>) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}

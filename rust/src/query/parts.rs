@@ -1,5 +1,4 @@
-//! Rows whose values contain a text, told by the places of its trigrams: only values of which they leave a doubt are
-//! read.
+//! Rows whose values contain a string, found by the positions of its trigrams: only doubtful values are read.
 
 use std::sync::Arc;
 
@@ -14,26 +13,26 @@ use super::scan::{FunctionQuery, candidates, check_docs};
 use crate::open::{Column, Split};
 use crate::tokenizer::{Letter, folded, letters, written};
 
-/// A longer text is looked for among the rows that have some trigrams of it.
+/// A longer string is verified in the rows that have some of its trigrams.
 const MOST_TERMS: usize = 16;
 
-/// The trigrams that cover a text.
+/// The trigrams that cover a string.
 pub struct Cover {
     field: Field,
-    /// Rows in which they stand one after the other.
+    /// Rows that have them at the right distances.
     rows: Box<dyn Query>,
-    /// Those that may be written otherwise in a row: its value tells.
+    /// Rows that may have them in another case: their values decide.
     doubtful: Vec<String>,
 }
 
 impl Cover {
-    /// The cover of a text in a split that keeps the places of trigrams.
+    /// The cover of a string in a split whose trigrams have positions.
     pub fn of(split: &Split, column: &Column, needle: &Needle) -> Option<Cover> {
         let field = column.trigrams?;
         let kind = split.schema.get_field_entry(field).field_type();
         let placed =
             kind.get_index_record_option() == Some(IndexRecordOption::WithFreqsAndPositions);
-        // what is not UTF-8 has this character in its place
+        // invalid UTF-8 is replaced by this character
         if !placed || needle.text.contains(char::REPLACEMENT_CHARACTER) {
             return None;
         }
@@ -57,7 +56,7 @@ impl Cover {
         Some(Cover { field, rows: in_places(terms), doubtful })
     }
 
-    /// The rows that contain the text; `pattern` is the condition on the values of doubtful ones.
+    /// The rows that contain the string; `pattern` is the condition on the values of doubtful ones.
     pub fn matching(self, split: &Arc<Split>, column: &Column, pattern: Pattern) -> Box<dyn Query> {
         let column = column.clone();
         FunctionQuery::boxed(split, move |split, at| {

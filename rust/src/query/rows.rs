@@ -15,7 +15,7 @@ use super::test::Test;
 use super::tokens::{self, Tokens};
 use super::tree::{Bound, Node};
 use super::words::Words;
-use crate::columns::build::cast;
+use crate::columns::convert::cast;
 use crate::error::{EngineError, Result};
 use crate::texts::{TEXT, bytes_of, inward_type, lossy};
 

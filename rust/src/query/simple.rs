@@ -1,13 +1,13 @@
-//! What a person types into a search box: words, "quoted phrases" and -excluded ones. Every text has a meaning.
+//! Free text from a search box: words, "quoted phrases" and -excluded ones. Every text is valid.
 
-/// The query of such a text: all words and phrases must match, but for those after a minus. Punctuation on its own is
-/// not looked for, and nothing asked finds nothing.
+/// The query of such a text: all words and phrases must match, except those after a minus. Punctuation on its own
+/// is ignored, and an empty text finds nothing.
 pub fn to_query(text: &str) -> String {
     let pieces = pieces(text);
     let spoken = |piece: &Piece<'_>| piece.text.contains(char::is_alphanumeric);
     let any_spoken = pieces.iter().any(spoken);
-    let asked = pieces.iter().filter(|piece| !any_spoken || spoken(piece));
-    let query: Vec<String> = asked.map(Piece::render).collect();
+    let searched = pieces.iter().filter(|piece| !any_spoken || spoken(piece));
+    let query: Vec<String> = searched.map(Piece::render).collect();
     if query.is_empty() { "-*".to_owned() } else { query.join(" ") }
 }
 
@@ -18,7 +18,7 @@ struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// The same in the query language, nothing in it special.
+    /// The piece in the query language, with special characters escaped.
     fn render(&self) -> String {
         let mut out = String::from(if self.excluded { "-" } else { "" });
         if self.quoted {
@@ -28,7 +28,7 @@ impl Piece<'_> {
             return out;
         }
         for (at, c) in self.text.chars().enumerate() {
-            // capital letters at the begin might be an operator
+            // leading capital letters might be an operator
             if !(c.is_alphanumeric() || c == '_') || (at == 0 && c.is_ascii_uppercase()) {
                 out.push('\\');
             }
@@ -49,7 +49,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
         let body = body.unwrap_or(rest);
         let begin = at + rest.len() - body.len();
         let (piece, quoted, end) = match body.strip_prefix('"') {
-            // a quote that is not closed goes on to the end
+            // an unclosed quote extends to the end
             Some(inner) => {
                 let length = inner.find('"').unwrap_or(inner.len());
                 (&inner[..length], true, begin + 1 + (length + 1).min(inner.len()))
@@ -74,14 +74,14 @@ fn starts_piece(body: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::language::{Asked, Ast, parse};
+    use crate::query::language::{Ast, FieldQuery, parse};
     use proptest::prelude::*;
 
     /// The parts of a text as `word`, `"phrase"` or `-word`.
     fn shown(text: &str) -> Vec<String> {
         let leaf = |ast: &Ast| match ast {
-            Ast::Leaf { field: None, asked: Asked::Word(word), .. } => word.clone(),
-            Ast::Leaf { field: None, asked: Asked::Phrase { text, .. }, .. } => {
+            Ast::Leaf { field: None, query: FieldQuery::Word(word), .. } => word.clone(),
+            Ast::Leaf { field: None, query: FieldQuery::Phrase { text, .. }, .. } => {
                 format!("\"{text}\"")
             }
             other => format!("{other:?}"),

@@ -1,15 +1,15 @@
-//! Texts in the query language.
+//! Query texts.
 
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use super::language::{self, Ast};
-use super::{Fields, Mode, Node, fields};
+use super::{Fields, Mode, Node, lower};
 use crate::error::Result;
 
-/// A text that is parsed once, however many splits are asked: what its words mean depends on the
-/// fields of each split, its grammar does not.
+/// A query text that is parsed once for all splits: the meaning of its words depends on the fields of each
+/// split, its grammar does not.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct SearchText {
@@ -20,7 +20,7 @@ pub struct SearchText {
 impl SearchText {
     /// The tree for these fields; `wanted` are the fields of words without a field.
     pub fn lower(&self, known: &Fields, wanted: &[String], mode: Mode) -> Result<Node> {
-        fields::lower(self.ast()?, &self.text, known, wanted, mode)
+        lower::lower(self.ast()?, &self.text, known, wanted, mode)
     }
 
     fn ast(&self) -> Result<&Ast> {

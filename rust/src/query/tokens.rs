@@ -43,7 +43,7 @@ fn term(column: &Column, token: &str) -> Term {
 }
 
 fn one_token(column: &Column, token: &str) -> Box<dyn Query> {
-    // one token has no neighbours: reading where it stands would be in vain
+    // one token has no neighbors: its positions are not needed
     let record = match column.record.unwrap_or_default() {
         IndexRecordOption::WithFreqsAndPositions => IndexRecordOption::WithFreqs,
         less => less,
@@ -108,7 +108,7 @@ pub fn phrase(
     })
 }
 
-/// A phrase whose last token may go on.
+/// A phrase whose last token is a prefix.
 pub fn phrase_prefix(split: &Arc<Split>, column: &Column, text: &str) -> Result<Box<dyn Query>> {
     checked(column)?;
     let tokens = tokenize(column, text)?;
@@ -119,7 +119,7 @@ pub fn phrase_prefix(split: &Arc<Split>, column: &Column, text: &str) -> Result<
         _ => {
             let terms = tokens.into_iter().map(|(at, token)| (at, term(column, &token)));
             let mut query = PhrasePrefixQuery::new_with_offset(terms.collect());
-            // every word with the prefix counts, not the first few of each dictionary
+            // every word with the prefix counts, not only the first few of each dictionary
             query.set_max_expansions(u32::MAX);
             Box::new(query)
         }
@@ -133,7 +133,7 @@ fn prefix(split: &Arc<Split>, column: &Column, start: &str) -> Box<dyn Query> {
     })
 }
 
-/// Whether a tokenizer makes capital letters small.
+/// Whether a tokenizer converts to lower case.
 fn lowers(tokenizer: &str) -> bool {
     tokenize_as(tokenizer, "A").is_ok_and(|tokens| tokens.iter().any(|(_, token)| token == "a"))
 }
@@ -163,7 +163,7 @@ impl Pattern {
         Ok(Pattern { regex, start })
     }
 
-    /// `*` is anything, `?` one character; `\` makes the next character plain.
+    /// `*` matches any characters, `?` one; `\` escapes the next character.
     pub fn wildcard(tokenizer: &str, pattern: &str) -> Result<Pattern> {
         let lower = lowers(tokenizer);
         let mut regex = String::from("(?s)\\A");
@@ -214,7 +214,7 @@ fn matching_tokens(split: &Arc<Split>, column: &Column, pattern: Pattern) -> Box
     })
 }
 
-/// A word and how many edits a token may be away from it, a swap of neighbours being one.
+/// A word and the maximum edit distance of a token; a swap of neighbors is one edit.
 pub struct Near {
     automaton: levenshtein_automata::DFA,
     distance: u8,
@@ -222,7 +222,7 @@ pub struct Near {
 }
 
 impl Near {
-    /// The first `prefix` characters are as they are.
+    /// The first `prefix` characters must match.
     pub fn new(word: &str, distance: u8, prefix: usize) -> Result<Near> {
         checked_distance(distance)?;
         let builder = levenshtein_automata::LevenshteinAutomatonBuilder::new(distance, true);

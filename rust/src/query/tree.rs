@@ -66,17 +66,17 @@ pub enum Node {
         #[serde(default)]
         mode: Mode,
     },
-    /// Rows that may contain a text, whatever its case: those that have its trigrams, or all.
+    /// Rows that may contain a string in any case: those that have its trigrams, or all.
     Trigrams {
         field: String,
         text: String,
     },
-    /// So many of the arguments must match.
+    /// At least this many of the arguments must match.
     AtLeast {
         args: Vec<Node>,
         count: usize,
     },
-    /// Every match gives the same points.
+    /// Every match has the same score.
     Constant {
         arg: Box<Node>,
         score: f32,
@@ -123,7 +123,7 @@ pub struct Bound {
     pub inclusive: bool,
 }
 
-/// Which fields a search without named fields looks at.
+/// The fields of a search that names none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -146,12 +146,12 @@ impl Node {
         serde_json::from_value(value).map_err(|e| EngineError::bad_query(e.to_string()))
     }
 
-    /// Whether the index holds the number of its rows, so that none is looked at.
+    /// Whether the index stores the number of its rows, so that none has to be read.
     pub fn is_lookup(&self) -> bool {
         matches!(self, Node::All | Node::Term { .. })
     }
 
-    /// Whether it is about words and gives points, as opposed to a condition on values.
+    /// Whether it searches for words and is scored, as opposed to a condition on values.
     pub fn is_search(&self) -> bool {
         matches!(
             self,

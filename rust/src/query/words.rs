@@ -1,4 +1,4 @@
-//! The tokens of the texts of one column of a batch: every distinct token once, and each row as their numbers.
+//! The tokens of one column of a batch: every distinct token once, and each row as token numbers.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -46,7 +46,7 @@ impl Words {
     }
 
     fn add(&mut self, token: &[u8], position: u32) {
-        // a longer one is in no index
+        // a longer token is never indexed
         if token.len() > MAX_TOKEN_LENGTH {
             return;
         }
@@ -81,8 +81,7 @@ impl Words {
         }
     }
 
-    /// Rows that have all words of a phrase as it has them, up to `slop` moves; with `prefix` the last word
-    /// may go on.
+    /// Rows that contain a phrase with at most `slop` moves; with `prefix` the last word is a prefix.
     pub fn phrase(&self, words: &[(usize, String)], slop: u32, prefix: bool) -> Vec<bool> {
         let last = words.len() - 1;
         let wanted: Vec<Vec<bool>> = words

@@ -7,7 +7,7 @@ use super::score::Scoring;
 use crate::error::{EngineError, Result};
 use crate::query::{Fields, Node, build};
 
-/// The tree of a query with the points that each part gives the row; a part that does not match has none.
+/// The tree of a query with the score of each part for the row; a part that does not match has none.
 pub fn explain(scoring: &Scoring, node: &Node, row: u32) -> Result<Value> {
     let segments = &scoring.split.segments;
     let segment = segments.iter().rposition(|s| s.base <= row).unwrap_or(0);

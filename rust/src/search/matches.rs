@@ -1,4 +1,4 @@
-//! The living documents a query finds, segment by segment, in blocks.
+//! The live documents that a query finds, segment by segment, in blocks.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ enum Source {
     },
 }
 
-/// Documents that were taken from a scorer in one go and not handed out yet.
+/// Documents that were taken from a scorer at once and not returned yet.
 struct Ahead {
     docs: [u32; COLLECT_BLOCK_BUFFER_LEN],
     at: usize,
@@ -60,7 +60,7 @@ impl Matches {
         Ok(Matches { split: split.clone(), segment, source })
     }
 
-    /// At most how many documents are to come.
+    /// An upper bound of the remaining documents.
     pub fn size_hint(&self) -> usize {
         match &self.source {
             Source::All(_) => self.split.segments[self.segment].reader.num_docs() as usize,

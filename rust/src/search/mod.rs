@@ -90,8 +90,8 @@ pub fn search(
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
-/// Ends after the first error, and turns a panic into one: a stream is consumed by foreign code that a
-/// panic must not reach.
+/// Ends after the first error, and converts a panic to one: a panic must not reach the foreign code that
+/// consumes the stream.
 struct Guarded {
     schema: SchemaRef,
     inner: Option<Batches>,

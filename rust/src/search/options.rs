@@ -52,7 +52,7 @@ impl SortKey {
 pub struct SnippetOptions {
     /// Columns that snippets are cut from.
     pub fields: Vec<String>,
-    /// At most so many parts of each text, joined by `separator`.
+    /// The maximum number of parts of each text, joined by `separator`.
     #[serde(default = "one")]
     pub fragments: usize,
     #[serde(default = "ellipsis")]

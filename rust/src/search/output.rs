@@ -9,7 +9,7 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 
 use super::options::SnippetOptions;
 use super::snippet::Highlighter;
-use crate::columns::build::cast;
+use crate::columns::convert::cast;
 use crate::columns::{Docs, SegmentColumns};
 use crate::error::{EngineError, Result};
 use crate::open::Split;
@@ -40,7 +40,7 @@ struct Snippets {
 }
 
 impl Snippets {
-    /// The parts that match of all columns; if nothing matches, the begin of the first that has a value.
+    /// The matching parts of all columns; if nothing matches, the start of the first value.
     fn of(&self, read: &[ArrayRef], row: usize) -> Option<String> {
         let mut first = None;
         let mut matching = Vec::new();
@@ -127,7 +127,7 @@ impl Output {
     }
 }
 
-/// Where a column is among those that are read: once, also when it is shown and cut into snippets.
+/// The position of a column among those that are read; a column that is also used for snippets is read once.
 fn place(fields: &mut Vec<Arc<Field>>, wanted: &Arc<Field>) -> usize {
     let same = |f: &Arc<Field>| f.name() == wanted.name() && f.data_type() == wanted.data_type();
     fields.iter().position(same).unwrap_or_else(|| {

@@ -1,7 +1,7 @@
 //! The score of a row, summed in the order of the query.
 //!
-//! Tantivy adds up the scores of words in an order that depends on the split, and sums of floats depend on
-//! their order. Rows are found by tantivy; their scores are added up here, always in the same way.
+//! Tantivy adds the scores of words in an order that depends on the split, and sums of floats depend on their
+//! order. Tantivy finds the rows; their scores are added here, always in the same order.
 
 use tantivy::query::Scorer;
 use tantivy::{DocSet, Score};
@@ -10,7 +10,7 @@ use super::score::Scoring;
 use crate::error::Result;
 use crate::query::{Fields, Node, build};
 
-/// A query at one segment; its rows are asked in ascending order.
+/// The scores of a query in one segment, for rows in ascending order.
 pub enum Points {
     /// Every row that is asked matches.
     Constant(f64),
@@ -19,14 +19,14 @@ pub enum Points {
     Any(Vec<Points>),
     Not(Box<Points>),
     Times(Box<Points>, f64),
-    /// These points for every row that matches.
+    /// This score for every row that matches.
     Same(Box<Points>, f64),
     AtLeast(Vec<Points>, usize),
     Never,
 }
 
 impl Points {
-    /// With `matched`, only rows that match the node are asked: what gives no points is not looked at.
+    /// With `matched`, only rows that match the node are passed: parts without a score are not evaluated.
     pub fn open(scoring: &Scoring, segment: usize, node: &Node, matched: bool) -> Result<Points> {
         let open = |node: &Node, matched| Points::open(scoring, segment, node, matched);
         let all = |args: &[Node], matched| {

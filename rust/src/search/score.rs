@@ -1,4 +1,4 @@
-//! How well rows match: BM25 with the statistics of the table, or of the split alone.
+//! Scores: BM25 with the statistics of the table, or of the split alone.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const BLOCK: usize = 1024;
 /// Tantivy's own sums differ from ours in their last digits.
 const ROUNDING: Score = 1e-4;
 
-/// A split with the statistics to score its rows by; without any, those of the split, deleted rows included.
+/// A split with the statistics for its scores; without any, those of the split, including deleted rows.
 #[derive(Clone)]
 pub struct Scoring {
     pub split: Arc<Split>,
@@ -44,7 +44,7 @@ impl Scoring {
         }
     }
 
-    /// By how much a block of postings may score better than its segment says; nothing if it says nothing.
+    /// By how much a block of postings may score better than its segment records; None if it records nothing.
     ///
     /// A block names the row with its best score under the segment's own average length. Under another average
     /// a different row may be best, but by no more than the ratio of the averages: with `h = (c + d * length /
@@ -112,7 +112,7 @@ pub fn best(scoring: &Scoring, node: &Node, limit: usize) -> Result<Vec<Place>> 
     Ok(best.kept)
 }
 
-/// Leaves out blocks of postings that cannot hold a row good enough.
+/// Skips blocks of postings that cannot contain a row that is good enough.
 fn best_of_blocks(
     split: &Split,
     at: usize,
@@ -130,7 +130,7 @@ fn best_of_blocks(
     weight.for_each_pruning(threshold, reader, &mut |doc, _| {
         if alive.is_none_or(|a| a.is_alive(doc)) {
             docs.push(doc);
-            // sorting now and then costs less than keeping an order
+            // sorting from time to time costs less than keeping them sorted
             if docs.len() == BLOCK {
                 best.offer(at, &mut docs, points);
                 threshold = bound(best.worst);

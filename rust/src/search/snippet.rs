@@ -16,7 +16,7 @@ use crate::tokenizer;
 /// Bytes of a matching word, and its token.
 type Mark = (Range<usize>, String);
 
-/// Marks the words of one column that a query asks for.
+/// Marks the words of one column that match a query.
 pub struct Highlighter {
     analyzer: Mutex<TextAnalyzer>,
     wanted: Wanted,
@@ -27,7 +27,7 @@ pub struct Highlighter {
     post: String,
 }
 
-/// Tokens a query asks for.
+/// The tokens of a query.
 #[derive(Default)]
 struct Wanted {
     tokens: HashSet<String>,
@@ -94,7 +94,7 @@ impl Highlighter {
         out
     }
 
-    /// The best window, then the best of what is left, in the order of the text; windows that touch are one.
+    /// The best windows, in the order of the text; adjacent windows are merged.
     fn windows(&self, text: &str, marks: &[Mark]) -> Vec<Range<usize>> {
         let mut found = vec![self.window(text, marks)];
         while found.len() < self.fragments {
@@ -150,7 +150,7 @@ impl Highlighter {
         self.widened(text, best.1)
     }
 
-    /// Where `max_chars` characters from `start` on end, before a word that is cut.
+    /// The end of `max_chars` characters from `start` on, not inside a word.
     fn end_of(&self, text: &str, start: usize) -> usize {
         let mut ends = text[start..].char_indices().skip(self.max_chars);
         let Some((cut, _)) = ends.next() else {
@@ -163,7 +163,7 @@ impl Highlighter {
         }
     }
 
-    /// Space left after the window's words is filled with the words before them.
+    /// Fills the remaining space of a window with the words before it.
     fn widened(&self, text: &str, window: Range<usize>) -> Range<usize> {
         let used = text[window.clone()].chars().count();
         let spare = self.max_chars.saturating_sub(used);
@@ -185,7 +185,7 @@ fn tokens_of(column: &Column, text: &str) -> Result<Vec<String>> {
     Ok(tokenize(column, text)?.into_iter().map(|(_, token)| token).collect())
 }
 
-/// Finds the tokens the query asks of the column; what is negated asks for nothing.
+/// Finds the tokens that the query searches in the column; negated parts have none.
 fn collect(split: &Arc<Split>, column: &Column, node: &Node, wanted: &mut Wanted) -> Result<()> {
     let here = |field: &str| field == column.name;
     match node {

@@ -1,9 +1,9 @@
-//! What BM25 needs to know of all rows: how many there are, how long their texts are, and how many rows have
+//! The statistics of BM25: the number of rows, the lengths of their texts, and the number of rows that have
 //! each searched word.
 //!
-//! Scores belong to the table: they are computed from the living rows of its snapshot, whatever splits these
-//! lie in. A row's length is the one that is kept in one byte per row (exact up to 40 tokens), for the sum as
-//! for the score, so that a merge, which sees only these bytes, changes nothing.
+//! Scores belong to the table: they are computed from the live rows of its snapshot, whatever their splits. A
+//! row's length is the one byte in the index (exact up to 40 tokens), both for the sum and for the score, so
+//! that a merge, which sees only these bytes, changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,18 +51,18 @@ pub fn gather(split: &Arc<Split>, nodes: &[Node]) -> Result<Statistics> {
     Ok(found)
 }
 
-/// Whether the rows of a column keep their lengths.
+/// Whether the index has the lengths of a column's rows.
 pub fn has_lengths(split: &Split, column: &Column) -> bool {
     split.schema.get_field_entry(column.field).has_fieldnorms()
 }
 
-/// Words and phrases that give points; what is negated gives none, and a pattern always the same.
+/// Words and phrases that are scored; negated ones are not, and a pattern has a constant score.
 pub fn scored_words(split: &Split, node: &Node, found: &mut Vec<Node>) -> Result<()> {
     match node {
         Node::And { args } | Node::Or { args } | Node::AtLeast { args, .. } => {
             args.iter().try_for_each(|arg| scored_words(split, arg, found))?;
         }
-        // tantivy counts the words below a constant, too
+        // tantivy also counts the words below a constant
         Node::Boost { arg, .. } | Node::Constant { arg, .. } => scored_words(split, arg, found)?,
         Node::Search { query, fields, mode } => {
             let known = Fields::of_layout(&split.layout);
@@ -147,14 +147,14 @@ fn deleted_tokens(segment: &Segment, field: Field) -> Result<u64> {
     Ok(tokens)
 }
 
-/// The statistics of a table, as tantivy asks for them while it looks at one split.
+/// The statistics of a table in the form that tantivy requests for one split.
 pub struct TableStatistics<'a> {
     pub split: &'a Split,
     pub known: &'a Statistics,
 }
 
 impl Bm25StatisticsProvider for TableStatistics<'_> {
-    /// Where no lengths are kept, every row is one token long.
+    /// Without lengths, every row is one token long.
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
         let column = column_of(self.split, field).filter(|column| has_lengths(self.split, column));
         let tokens = column.and_then(|column| self.known.tokens.get(&column.name)).copied();

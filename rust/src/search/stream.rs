@@ -1,4 +1,4 @@
-//! Matching rows in document order, read only as far as they are asked for.
+//! Matching rows in document order, read on demand.
 
 use std::sync::Arc;
 

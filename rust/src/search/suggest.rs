@@ -1,4 +1,4 @@
-//! Words of a column's dictionary: those that begin as a text does, and those that are nearly one.
+//! Words of a column's dictionary: completions and corrections.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};
 use crate::query::{Near, tokenize};
 
-/// Words and in how many rows they are, the commonest first; rows that are deleted still count.
+/// Words and their number of rows, most frequent first; deleted rows still count.
 pub type Words = Vec<(String, u64)>;
 
-/// Words of a column that begin like the last word of a text.
+/// Words of a column that complete the last word of a text.
 pub fn complete(split: &Split, field: &str, text: &str, limit: usize) -> Result<Words> {
     let Some(column) = searched(split, field)? else { return Ok(Vec::new()) };
     let start = last_word(column, text)?;
     words(split, column, &start, limit, |_| true)
 }
 
-/// Words of a column at most `distance` edits away from the last word of a text; their first letter is the same.
+/// Words of a column within `distance` edits of the last word of a text, with the same first letter.
 pub fn similar(
     split: &Split,
     field: &str,
@@ -31,7 +31,7 @@ pub fn similar(
     words(split, column, &first, limit, |token| near.holds(token))
 }
 
-/// In how many rows each of some words of a column's dictionary is; rows that are deleted still count.
+/// The number of rows that have each of some words; deleted rows still count.
 pub fn frequencies(split: &Split, field: &str, words: &[String]) -> Result<Vec<u64>> {
     let mut rows = vec![0; words.len()];
     let Some(column) = searched(split, field)? else { return Ok(rows) };
@@ -54,7 +54,7 @@ fn searched<'a>(split: &'a Split, field: &str) -> Result<Option<&'a Column>> {
     }
 }
 
-/// What the tokenizer makes of the last word that is typed.
+/// The last token of a text.
 fn last_word(column: &Column, text: &str) -> Result<String> {
     Ok(tokenize(column, text)?.pop().map(|(_, token)| token).unwrap_or_default())
 }

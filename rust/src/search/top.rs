@@ -14,7 +14,7 @@ use super::options::SortKey;
 use super::output::{Output, SCORE_COLUMN};
 use super::points::Points;
 use super::score::Scoring;
-use crate::columns::build::cast;
+use crate::columns::convert::cast;
 use crate::columns::{Docs, SegmentColumns};
 use crate::error::{EngineError, Result};
 use crate::open::Split;

@@ -1,4 +1,4 @@
-//! Fetching what a query of several terms needs from a remote split at once, not term after term.
+//! Fetches everything that a query of several terms needs from a remote split at once.
 
 use tantivy::query::Query;
 use tantivy::schema::IndexRecordOption;
@@ -10,8 +10,8 @@ use crate::open::Split;
 /// Requests in flight.
 const PARALLEL: usize = 8;
 
-/// Reads the postings of every term of the query into the split's memory. A failure is left to the
-/// query itself, which meets it again and reports it.
+/// Reads the postings of every term of the query into the split's memory. A failure is ignored: the query
+/// itself meets it again and reports it.
 pub fn fetch_terms(split: &Split, query: &dyn Query) {
     if !split.directory.is_remote() {
         return;

@@ -1,16 +1,16 @@
-//! Where a column of the table is in a file: by field id, by the names it has there, or by its own.
+//! How a column of the table is found in a file: by field id, by its names there, or by its own name.
 
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 use serde::{Deserialize, Serialize};
 
-/// What stays the same of a column when it is renamed.
+/// What identifies a column after a rename.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Identity {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<i32>,
-    /// Names in the files, the first that is there counts.
+    /// Names in the files; the first one that exists is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
@@ -30,7 +30,7 @@ impl Identity {
     }
 }
 
-/// A column or member of the table, and where it is in the files.
+/// A column or member of the table, and how it is found in the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Address {
@@ -46,7 +46,7 @@ pub struct Address {
 pub enum Found {
     At(usize),
     Missing,
-    /// Which one is meant is ambiguous, and why.
+    /// The column is ambiguous, and why.
     Unclear(&'static str),
 }
 

@@ -28,7 +28,7 @@ pub struct Projection {
 struct Wanted {
     name: String,
     target: DataType,
-    /// Its place among the columns that are decoded, unless the file lacks it.
+    /// Its position among the decoded columns, unless the file does not have it.
     at: Option<usize>,
     address: Address,
 }
@@ -102,12 +102,12 @@ impl Projection {
     }
 }
 
-/// Reads on from a row of a file, as far as it is asked to.
+/// Reads the rows of a file in order, on demand.
 pub struct Stream {
     decoder: Option<ParquetPushDecoder>,
     /// Rows that were decoded and not taken yet.
     ready: Option<Vec<ArrayRef>>,
-    /// The row that `ready` begins with, or that would be decoded next.
+    /// The first row of `ready`, or the next row to decode.
     pub next: u64,
 }
 
@@ -155,7 +155,7 @@ impl Stream {
         projection.conform(source, file, &batch).map(Some)
     }
 
-    /// The given rows, which come after all that were taken before.
+    /// The given rows, which must come after all rows taken before.
     pub fn take(
         &mut self,
         source: &Source,
@@ -224,7 +224,7 @@ fn join(mut parts: Vec<Vec<ArrayRef>>, projection: &Projection) -> Result<Vec<Ar
     }
 }
 
-/// Columns of several parts behind each other.
+/// The concatenated columns of several parts.
 pub fn join_parts(parts: &[Vec<ArrayRef>]) -> Result<Vec<ArrayRef>> {
     let columns = parts.first().map_or(0, Vec::len);
     let column = |at: usize| {
@@ -249,7 +249,7 @@ pub fn fetch(
     let selected = ranges.iter().map(|range| range.start as usize..range.end as usize);
     let selection = RowSelection::from_consecutive_ranges(selected, total);
     let span = rows.span();
-    // measured: single rows of large pages are skipped to faster than they are masked
+    // measured: skipping to single rows of large pages is faster than masking them
     let scattered = (rows.len() as u64).saturating_mul(64) < span.end - span.start;
     let policy =
         if scattered { RowSelectionPolicy::Selectors } else { RowSelectionPolicy::default() };

@@ -1,4 +1,4 @@
-//! All rows of a file as batches, for those who index them.
+//! All rows of a file as batches, for indexing.
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow::datatypes::SchemaRef;
@@ -11,14 +11,14 @@ use super::file::{FileId, SourceFile};
 use crate::error::Result;
 use crate::texts::inward_schema;
 
-/// What a file is, before its rows are read.
+/// The facts of a file, from its footer.
 pub struct Facts {
     pub rows: u64,
     /// CRC-32 of its footer.
     pub footer: u32,
     /// Its columns, with the types that Spark would give them.
     pub schema: SchemaRef,
-    /// What Spark noted of its own types, as JSON.
+    /// The schema that Spark stored in the file, as JSON.
     pub spark_schema: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A Parquet file that is open: its footer, kept by the identity of the file, and its bytes.
+//! An open Parquet file: its bytes, and its footer, which is cached by the identity of the file.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -29,7 +29,7 @@ const MAGIC: &[u8] = b"PAR1";
 /// Footers kept in memory, all together.
 const MOST_KEPT: usize = 64 << 20;
 
-/// A file by what tells it from another one in its place.
+/// The identity of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 pub struct FileId {
     pub path: String,
@@ -44,7 +44,7 @@ pub struct SourceFile {
     bytes: Arc<dyn RangeSource>,
 }
 
-/// What the footer of a file says.
+/// The content of a file's footer.
 pub struct Footer {
     pub reader: ArrowReaderMetadata,
     /// Columns with the types that Spark would give them; strings are declared as such.
@@ -53,7 +53,7 @@ pub struct Footer {
     /// CRC-32 of its bytes.
     pub sum: u32,
     pub has_ids: bool,
-    /// Days and microseconds are counted by the calendar of old writers.
+    /// Days and microseconds are in the calendar of old writers.
     pub old_dates: bool,
     /// The same for timestamps of 96 bits.
     pub old_int96: bool,
@@ -97,7 +97,7 @@ impl SourceFile {
     }
 }
 
-/// Errors of the store become those of a source: a file that is gone is not a damaged table.
+/// Converts errors of the store: a missing source file is not a damaged table.
 pub fn named(error: EngineError, path: &str) -> EngineError {
     match error {
         EngineError::Missing { .. } => EngineError::SourceMissing { path: path.to_owned() },
@@ -114,7 +114,7 @@ fn damaged(error: ParquetError) -> EngineError {
     EngineError::corrupt("", error)
 }
 
-/// A footer that does not decode may be that of another file: its length tells.
+/// A footer that cannot be decoded may belong to another file, which has another length.
 fn suspect(source: &Source, id: &FileId, error: EngineError) -> EngineError {
     match source.length(id) {
         Ok(length) if length != id.size => changed(id, length),
@@ -137,7 +137,7 @@ fn read_footer(bytes: &dyn RangeSource, size: u64) -> Result<Footer> {
         None => bytes.read(start..size - 8)?,
     };
     let written = ParquetMetaDataReader::decode_schema(&whole).map_err(damaged)?;
-    // strings that are not UTF-8 are strings to Spark: they are read as bytes
+    // Spark allows strings that are not UTF-8: read them as bytes
     let plain = Arc::new(SchemaDescriptor::new(Arc::new(
         without_texts(written.root_schema(), true).map_err(damaged)?,
     )));
@@ -162,7 +162,7 @@ fn read_footer(bytes: &dyn RangeSource, size: u64) -> Result<Footer> {
     })
 }
 
-/// The same with the places of pages, where the file has them.
+/// The metadata with the offset index, if the file has one.
 fn with_offsets(
     metadata: ParquetMetaData,
     bytes: &dyn RangeSource,
@@ -245,7 +245,7 @@ fn micros_field(field: &Field, schema: &SchemaDescriptor, leaf: &mut usize) -> F
     field.clone().with_data_type(kind)
 }
 
-/// What a writer noted about its calendar, as Spark reads it.
+/// What the writer recorded about its calendar, as Spark reads it.
 struct Marks {
     old_dates: bool,
     old_int96: bool,

@@ -1,4 +1,4 @@
-//! Values of a file as values of the table: the types Spark would read them as, widened to the table's.
+//! Values of a file as values of the table: read with Spark's types, widened to the table's types.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use arrow::datatypes::{
 
 use super::address::{Address, Found};
 use super::file::SourceFile;
-use crate::columns::build::cast;
+use crate::columns::convert::cast;
 use crate::error::{EngineError, Result};
 use crate::texts::TEXT;
 
@@ -149,7 +149,7 @@ fn conform_leaf(place: &Place<'_>, array: &ArrayRef, wanted: &DataType) -> Resul
             cast(array, wanted)
         }
         (D::Timestamp(unit, zone), D::Timestamp(TimeUnit::Microsecond, to)) => {
-            // what has no time zone is also read as an instant, never the other way round
+            // a timestamp without a time zone may be read as an instant, never the reverse
             let known = matches!(unit, TimeUnit::Millisecond | TimeUnit::Microsecond);
             if !known || (zone.is_some() && to.is_none()) {
                 return Err(place.mismatch(found, wanted));
@@ -183,7 +183,7 @@ fn digits(kind: &DataType) -> Option<u8> {
     })
 }
 
-/// Whether every value of a type is a value of the other, in Spark's eyes.
+/// Whether every value of a type is a value of the other, by Spark's rules.
 fn widens(from: &DataType, to: &DataType) -> bool {
     let bits = |kind: &DataType| kind.primitive_width().unwrap_or(0);
     match (from, to) {

@@ -1,7 +1,7 @@
-//! Rows that are not in a split: those of the Parquet files that a companion index stands beside.
+//! The Parquet files that a companion indexes, and their rows.
 //!
-//! A companion split holds an index of the rows of some files and no copy of them. Its sidecar says
-//! which rows of which file its documents are (`runs`), and values are read from the files (`rows`).
+//! A companion split holds an index of the rows of some files, and no copy of them. Its sidecar records which
+//! rows of which files its documents are (`runs`), and values are read from the files (`rows`).
 
 mod address;
 mod decode;
@@ -50,7 +50,7 @@ pub enum Calendar {
 /// The table whose files hold the rows.
 pub struct Source {
     store: Store,
-    /// Opens the stores of files that lie elsewhere; holds credentials.
+    /// The options for stores of files outside the source's location; contains credentials.
     options: String,
     lookup: Lookup,
 }
@@ -71,14 +71,14 @@ impl Source {
         &self.store
     }
 
-    /// The bytes of a file, and the name under which what is known of them can be kept.
+    /// The bytes of a file, and its identity in caches.
     fn bytes(&self, file: &FileId, cached: bool) -> Result<(Arc<dyn RangeSource>, String)> {
         let (store, path) = self.place(&file.path)?;
         let found = store.foreign(path, Some(file.size), file.stamp.as_deref(), cached)?;
         Ok((found, format!("{}/{path}", store.url())))
     }
 
-    /// How long a file really is.
+    /// The actual length of a file.
     fn length(&self, file: &FileId) -> Result<u64> {
         let (store, path) = self.place(&file.path)?;
         Ok(store.foreign(path, None, None, false)?.len())
@@ -96,13 +96,13 @@ impl Source {
     }
 }
 
-/// The folder and the name of a file that is named by a whole URL, or by a path of this machine.
+/// The folder and the name of a file given by a URL or a local path.
 fn elsewhere(path: &str) -> Option<(&str, &str)> {
     let whole = path.starts_with('/') || url_scheme(path).is_some();
     if whole { path.rsplit_once('/') } else { None }
 }
 
-/// The scheme of a URL; a path of this machine has `file`.
+/// The scheme of a URL; `file` for a local path.
 fn scheme(url: &str) -> &str {
     url_scheme(url).unwrap_or("file")
 }

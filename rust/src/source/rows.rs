@@ -1,4 +1,4 @@
-//! The values of a split's documents, from the files they are rows of.
+//! The values of a split's documents, read from the source files.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::error::{EngineError, Result};
 
 /// Files of remote stores that are read at the same time.
 const SIDE_BY_SIDE: usize = 8;
-/// Rows are read on from where the last ones were if this many are passed over at most.
+/// Reading continues from the last position if at most this many rows are skipped.
 const NEAR_ROWS: u64 = 65_536;
 
-/// Reads columns of the documents of one segment, which are asked for in ascending order.
+/// Reads columns of the documents of one segment, in ascending order.
 pub struct SourceRows {
     source: Arc<Source>,
     runs: Arc<Runs>,
     schema: SchemaRef,
     files: HashMap<String, Arc<Open>>,
     stream: Option<(Arc<Open>, Stream)>,
-    /// The file that rows were last read of, and the row behind them.
+    /// The last file that was read, and the row after the last one.
     last: Option<(Arc<Open>, u64)>,
 }
 
@@ -48,7 +48,7 @@ impl SourceRows {
         let mut scattered = Vec::new();
         for (at, part) in parts.iter().enumerate() {
             let open = self.open(runs.get(part.run))?;
-            // one stretch of rows is fetched as it is; a second one behind it looks like a scan
+            // one range of rows is fetched as it is; a second one after it looks like a scan
             if is_dense(&part.rows) && self.goes_on(&open, part.rows.span().start) {
                 found[at] = Some(self.read_on(open.clone(), &part.rows)?);
             } else {
@@ -84,7 +84,7 @@ impl SourceRows {
         })
     }
 
-    /// Rows close to each other: decoding goes on where it stopped the last time.
+    /// Reads rows that are close to each other: decoding continues where it stopped.
     fn read_on(&mut self, open: Arc<Open>, rows: &RowList) -> Result<Vec<ArrayRef>> {
         let first = rows.span().start;
         let goes_on = self.stream.as_ref().is_some_and(|(current, stream)| {
@@ -137,16 +137,16 @@ impl SourceRows {
 }
 
 const STEP: usize = 8192;
-/// Fewer rows are always looked for.
+/// Up to this many rows are always looked up one by one.
 const FEW_ROWS: usize = 512;
 
-/// Whether decoding all rows between the first and the last is cheaper than looking for each.
+/// Whether decoding all rows between the first and the last is cheaper than looking up each.
 fn is_dense(rows: &RowList) -> bool {
     let span = rows.span();
     rows.len() >= FEW_ROWS && (span.end - span.start) <= 4 * rows.len() as u64
 }
 
-/// The file must be the one that was indexed: its rows are named by their numbers.
+/// Checks that the file is the one that was indexed, because rows are identified by number.
 fn check(run: &Run, file: &SourceFile) -> Result<()> {
     let changed = |detail: String| EngineError::SourceChanged { path: run.path.clone(), detail };
     if run.footer.is_some_and(|footer| footer != file.footer.sum) {

@@ -1,4 +1,4 @@
-//! Which rows of which files the documents of a split are.
+//! The rows of source files that the documents of a split are.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub struct Run {
     pub file_rows: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<String>,
-    /// CRC-32 of the file's footer when it was indexed: another file in its place has another one.
+    /// CRC-32 of the file's footer when it was indexed, to detect a replaced file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footer: Option<u32>,
 }
@@ -65,7 +65,7 @@ impl RowList {
         }
     }
 
-    /// From the first to behind the last.
+    /// The range from the first row to the last.
     pub fn span(&self) -> Range<u64> {
         match self {
             RowList::Range(range) => range.clone(),
@@ -75,7 +75,7 @@ impl RowList {
         }
     }
 
-    /// Stretches of consecutive rows.
+    /// Ranges of consecutive rows.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         match self {
             RowList::Range(range) => vec![range.clone()],
@@ -94,7 +94,7 @@ impl RowList {
 }
 
 impl Runs {
-    /// Checks that the runs are those of a split of so many documents.
+    /// Checks that the runs add up to the number of documents.
     pub fn new(runs: Vec<Run>, docs: u64) -> Result<Runs> {
         let mut starts = Vec::with_capacity(runs.len() + 1);
         let mut next = 0u64;

@@ -1,36 +1,36 @@
-//! Doubles of few decimal digits, which columns hold as whole numbers: 37.335 as 37335 with three digits.
+//! Short doubles, which columns store as integers: 37.335 as 37335 with three digits.
 //!
-//! A double has 52 bits that look random, however short it is in decimal. A whole number divided by a power of ten
-//! is the double nearest to that decimal, as long as both are doubles themselves, so the division gives back every bit.
+//! A double has 52 bits that look random, however short it is in decimal. An integer divided by a power of ten is the
+//! double nearest to that decimal, if both are exact doubles, so the division restores every bit.
 
 use std::sync::Arc;
 
 use tantivy_columnar::{Column, ColumnValues};
 
-/// Whole numbers up to here are doubles, too, and made so by an addition.
+/// Integers up to this one are exact doubles and can be converted by an addition.
 pub const LARGEST: i64 = 1 << 51;
-/// The double 1.5 * 2^52: the lower bits of those around it are whole numbers.
+/// The bits of the double 1.5 * 2^52: the lower bits of the doubles around it are integers.
 const MIDDLE: i64 = 0x4338_0000_0000_0000;
 const POWERS: [f64; 16] =
     [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// What whole numbers of so many digits are divided by.
+/// The divisor for this number of digits.
 fn divisor(digits: u8) -> f64 {
     POWERS[usize::from(digits).min(POWERS.len() - 1)]
 }
 
-/// The double that a whole number stands for.
+/// The double of an integer.
 pub fn decode(whole: i64, digits: u8) -> f64 {
     to_double(whole) / divisor(digits)
 }
 
-/// A whole number up to `LARGEST` as a double. Unlike a conversion, it is done for several numbers at once.
+/// An integer up to `LARGEST` as a double. Unlike a conversion, the compiler vectorizes this.
 #[inline(always)]
 fn to_double(whole: i64) -> f64 {
     f64::from_bits(whole.wrapping_add(MIDDLE) as u64) - f64::from_bits(MIDDLE as u64)
 }
 
-/// The whole number that stands for a double, if one does to the last bit: none does for -0.0 and NaN.
+/// The integer that restores a double exactly, if there is one: not for -0.0 and NaN.
 fn encode(value: f64, digits: u8) -> Option<i64> {
     let scaled = (value * POWERS[usize::from(digits)]).round();
     let fits = scaled.abs() < LARGEST as f64;
@@ -38,7 +38,7 @@ fn encode(value: f64, digits: u8) -> Option<i64> {
     (fits && decode(whole, digits).to_bits() == value.to_bits()).then_some(whole)
 }
 
-/// All values as whole numbers with the fewest digits that do, if any do.
+/// All values as integers with the fewest possible digits, if possible.
 pub fn encode_all(values: &[f64]) -> Option<(u8, Vec<i64>)> {
     let mut digits = 0;
     for &value in values {
@@ -58,7 +58,7 @@ pub fn is_known(digits: u8) -> bool {
     usize::from(digits) < POWERS.len()
 }
 
-/// The doubles of a column of whole numbers.
+/// The doubles of a column of integers.
 pub fn floats(whole: Column<i64>, digits: u8) -> Column<f64> {
     Column {
         index: whole.index,

@@ -1,4 +1,4 @@
-//! Replaces columns of a segment's columnar file; the bytes of all others stay as they are.
+//! Replaces columns of a segment's columnar file; the bytes of all other columns do not change.
 
 use std::io::{self, Write};
 
@@ -42,7 +42,7 @@ impl Replaced {
     }
 }
 
-/// Values as tantivy writes them. Lines through blocks of them take longer to read, so they must save a lot.
+/// Values in tantivy's encoding. Linear interpolation takes longer to read, so it must save a lot.
 fn encode<T: MonotonicallyMappableToU64>(values: &[T]) -> Result<Vec<u8>> {
     let encoded = |codec: CodecType| -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -53,7 +53,7 @@ fn encode<T: MonotonicallyMappableToU64>(values: &[T]) -> Result<Vec<u8>> {
     Ok(if lines.len() < packed.len() / 4 * 3 { lines } else { packed })
 }
 
-/// Writes the file again, with its footer. `replace` is called for every column in it.
+/// Rewrites the file, with its footer. `replace` is called for every column.
 pub fn replace_columns(
     file: FileSlice,
     mut replace: impl FnMut(&str, &DynamicColumnHandle) -> Result<Option<Replaced>>,
@@ -85,7 +85,7 @@ pub fn replace_columns(
     Ok(())
 }
 
-/// A file of an index that takes the place of another one; sums up what is written.
+/// A file that replaces one of an index; computes the checksum of what is written.
 pub struct Summed<W> {
     out: W,
     sum: crc32fast::Hasher,

@@ -1,4 +1,4 @@
-//! The hotcache: every byte range that opening the index touches, recorded by opening it once.
+//! The hotcache: every byte range that is read to open the index, recorded by opening it once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;

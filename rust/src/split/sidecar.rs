@@ -12,7 +12,7 @@ use crate::split::types::parse as parse_type;
 pub const SIDECAR_FILE: &str = "_indextables.json";
 /// CRC-32 of the sidecar, which itself has those of all other files.
 pub const SIDECAR_SUM_FILE: &str = "_indextables.crc";
-/// Version 1 had Arrow's display names as types; version 3 has doubles that are whole numbers on disk.
+/// Version 1 had Arrow's display names as types; version 3 has doubles that are stored as integers.
 pub const SIDECAR_VERSION: u32 = 3;
 /// The version of splits that need nothing newer, so that older readers open them.
 const PLAIN_VERSION: u32 = 2;
@@ -37,7 +37,7 @@ pub enum Encoding {
     Bool,
     I64,
     F64,
-    /// Doubles of few decimal digits: the column holds whole numbers, to be divided by a power of ten.
+    /// Short doubles: the column holds integers, to be divided by a power of ten.
     #[serde(rename = "f64_decimal")]
     F64Decimal,
     /// Decimal of up to 18 digits as its unscaled number.
@@ -83,21 +83,21 @@ pub struct SidecarColumn {
     #[serde(rename = "type")]
     pub data_type: Value,
     pub encoding: Encoding,
-    /// Of `F64Decimal`: how many digits are behind the point of the whole numbers.
+    /// For `F64Decimal`: the number of decimal places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<u8>,
     /// Some value is too long for a term or a fast column: only the document store has it whole.
     #[serde(default)]
     pub overlong: bool,
-    /// Of a companion: some value reads otherwise from its field than it was written.
+    /// For a companion: the field does not reproduce every value exactly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inexact: bool,
     /// Rows without a value.
     pub nulls: u64,
-    /// What stays the same of the column in the source when it is renamed there.
+    /// What identifies the column in the source after a rename.
     #[serde(default, skip_serializing_if = "Identity::is_empty")]
     pub address: Identity,
-    /// Tokens of a text column: the sum of the lengths that its rows keep for scores.
+    /// For a text column: the sum of the lengths of its rows, for scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// The field with the exact bytes of values that do not survive parsing, rendering or decoding.
@@ -116,12 +116,12 @@ pub struct Sidecar {
     pub layout: Layout,
     pub rows: u64,
     pub columns: Vec<SidecarColumn>,
-    /// Which rows of which files the documents are.
+    /// The source rows that the documents are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceFiles>,
     #[serde(default)]
     pub checksums: BTreeMap<String, u32>,
-    /// Checksums of the blocks of `BLOCK_BYTES` of each file, so that a reader compares what it touches.
+    /// Checksums of the blocks of `BLOCK_BYTES` of each file, so that a reader verifies only what it reads.
     #[serde(default)]
     pub blocks: BTreeMap<String, Vec<u32>>,
 }
@@ -137,7 +137,7 @@ impl SidecarColumn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceFiles {
     pub runs: Vec<Run>,
-    /// What the table's log says of the source, so that a lost log can be written again.
+    /// The source's definition from the table's log, from which a lost log can be rebuilt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Value>,
 }

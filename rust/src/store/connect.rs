@@ -1,4 +1,4 @@
-//! Connects to a remote store: the builder of its kind, patience, and who asks. The options come from
+//! Connects to a remote store: the builder of its kind, timeouts and credentials. The options come from
 //! `indextables.storage.connection`.
 
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ pub(super) struct Client {
     pub(super) counters: Counters,
 }
 
-/// From which size on, in parts of which size, and how many at once.
+/// The threshold and part size of multipart uploads, and the number of concurrent parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UploadPlan {
     pub threshold: u64,
@@ -45,8 +45,8 @@ pub(super) struct UploadPlan {
     pub concurrency: usize,
 }
 
-/// How ranges of one file become requests: those with a hole of at most `gap` bytes between them
-/// become one of at most `most` bytes, if at least `least` are wanted.
+/// How ranges of one file are coalesced: ranges at most `gap` bytes apart become one request of at
+/// most `most` bytes, if there are at least `least` ranges.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadPlan {
     pub gap: u64,
@@ -94,7 +94,7 @@ impl Client {
         self.url.scheme() == HDFS
     }
 
-    /// Whether a listing comes sorted by path, whatever the folders in it.
+    /// Whether listings are sorted by path across folders.
     pub(super) fn lists_in_order(&self) -> bool {
         !self.has_folders()
     }
@@ -104,7 +104,7 @@ impl Client {
     }
 
     fn build(&self) -> object_store::Result<Arc<dyn ObjectStore>> {
-        // settings by name, each builder having its own type of names
+        // settings by name: each builder has its own type of keys
         macro_rules! built {
             ($builder:ty, $credential:expr) => {{
                 let mut builder =

@@ -12,7 +12,7 @@ pub enum Request {
     Delete,
     /// Begin, part, completion or end of an upload in parts.
     Part,
-    /// A GET that was sent once more because its response took too long.
+    /// A GET that was sent a second time because of a late response.
     Hedge,
 }
 

@@ -19,7 +19,7 @@ type Source = dyn Fn(&str) -> Result<String> + Send + Sync;
 
 static SOURCE: OnceLock<Box<Source>> = OnceLock::new();
 
-/// Says who is asked for credentials: a function from a provider's description to JSON.
+/// Sets the function that returns credentials: from a provider's description to JSON.
 pub fn set_credentials_source(source: impl Fn(&str) -> Result<String> + Send + Sync + 'static) {
     let _ = SOURCE.set(Box::new(source));
 }
@@ -70,7 +70,7 @@ impl<T> Provider<T> {
     }
 }
 
-// neither the description nor what is held may be printed
+// neither the description nor the credentials may be printed
 impl<T> fmt::Debug for Provider<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Provider")
@@ -82,7 +82,7 @@ impl<T: Send + Sync> CredentialProvider for Provider<T> {
     type Credential = T;
 
     async fn get_credential(&self) -> object_store::Result<Arc<T>> {
-        // the other side may take its time: other requests go on meanwhile
+        // the provider may be slow: other requests continue in the meantime
         tokio::task::block_in_place(|| self.credential()).map_err(|error| {
             object_store::Error::Generic { store: "credentials", source: Box::new(error) }
         })

@@ -9,7 +9,7 @@ const REDACTED: &str = "***REDACTED***";
 /// Option keys whose values no message may show, besides what the caller lists.
 const SECRET: [&str; 7] =
     ["access_key_id", "secret", "account_key", "token", "sas", "service_account_key", "proxy"];
-/// The metadata services of clouds, the last source of credentials.
+/// The metadata services of clouds, which are the last source of credentials.
 const MACHINE: [&str; 5] = [
     "169.254.169.254",
     "/latest/api/token",
@@ -19,12 +19,12 @@ const MACHINE: [&str; 5] = [
 ];
 const NO_CREDENTIALS: &str = "none were found in a credentials provider, the keys of this package, \
     Hadoop's keys, the environment, or the role of this machine";
-/// What Kerberos says of a user without a ticket.
+/// Kerberos errors of a user without a ticket.
 const NO_TICKET: [&str; 2] = ["GSS_S_NO_CRED", "GSS_S_CREDENTIALS_EXPIRED"];
 const KINIT: &str = "this user has no valid Kerberos ticket; run kinit";
 const WAITED: [&str; 4] = ["timed out", "timeout", "retries", "error sending request"];
 
-/// What messages must not show, and what they say about a store that does not answer.
+/// What error messages must not contain, and what they say about a store that does not respond.
 pub(super) struct Wording {
     /// Longest first: one may be part of another.
     secrets: Vec<String>,
@@ -87,7 +87,7 @@ impl Client {
             E::Unauthenticated { .. } => {
                 EngineError::Credentials { url: self.url.to_string(), detail }
             }
-            // the store answered, and said no: the request was not carried out
+            // the store rejected the request, so it had no effect
             E::PermissionDenied { .. }
             | E::InvalidPath { .. }
             | E::NotSupported { .. }

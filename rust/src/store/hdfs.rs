@@ -1,5 +1,5 @@
-//! HDFS as an object store. Reading, listing and deleting are the client's; files are written beside
-//! their place and renamed, and a rename that must not overwrite is how one of several writers wins.
+//! HDFS as an object store. The client reads, lists and deletes. Files are written under a temporary name
+//! and renamed without overwriting, so that one of several writers wins.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,7 +24,7 @@ use url::Url;
 use super::runtime;
 
 const STORE: &str = "HDFS";
-/// Options that begin so are keys of Hadoop's client.
+/// The prefix of options that are keys of Hadoop's client.
 const KEYS: &str = "hadoop.";
 
 /// A name node, or a name service with several.
@@ -67,7 +67,7 @@ impl fmt::Display for Hdfs {
     }
 }
 
-/// A file that is not at its place yet.
+/// A file that has not been renamed yet.
 struct Draft {
     client: Client,
     patience: Duration,
@@ -91,7 +91,7 @@ impl Draft {
         within(self.patience, async {
             self.file.close().await.map_err(store_error)?;
             match self.client.rename(&self.partial, &self.target, overwrite).await {
-                // gone from its place: an answer that was lost, not a file that never was
+                // the temporary file is gone: the rename succeeded and its response was lost
                 Err(HdfsError::FileNotFound(path)) => Err(failed(format!("rename of {path}"))),
                 other => other.map_err(store_error),
             }
@@ -101,7 +101,7 @@ impl Draft {
 
     async fn discard(&mut self) -> Result<()> {
         within(self.patience, async {
-            // whatever became of its bytes, the file goes
+            // remove the temporary file, whatever was written
             let _ = self.file.close().await;
             self.client.delete(&self.partial, false).await.map(|_| ()).map_err(store_error)
         })
@@ -109,10 +109,10 @@ impl Draft {
     }
 }
 
-/// A file that grows by parts, in the order in which they are given.
+/// A file that is written in parts, in the given order.
 struct Parts {
     draft: std::sync::Arc<Mutex<Draft>>,
-    /// Done when the part before is written.
+    /// Completes when the previous part is written.
     before: futures::future::Shared<futures::future::BoxFuture<'static, ()>>,
 }
 
@@ -126,7 +126,7 @@ impl fmt::Debug for Parts {
 impl MultipartUpload for Parts {
     fn put_part(&mut self, data: PutPayload) -> UploadPart {
         let (done, written) = tokio::sync::oneshot::channel::<()>();
-        // a part that failed lets the next one go on: the upload fails by the first error
+        // after a failed part the next one continues: the upload reports the first error
         let next = written.map(|_| ()).boxed().shared();
         let before = std::mem::replace(&mut self.before, next);
         let draft = self.draft.clone();

@@ -1,5 +1,5 @@
-//! Hedged reads: a read of a range that gets no response in time is sent once more, and the first response
-//! wins. Only reads: a second write could undo what came after the first.
+//! Hedged reads: a read of a range without a response in time is sent a second time, and the first response
+//! is used. Only reads: a second write could undo a later change.
 
 use std::ops::Range;
 use std::pin::pin;
@@ -13,28 +13,28 @@ use object_store::{GetOptions, ObjectStore, Result};
 
 use super::counters::{Counters, Request};
 
-/// One request in so many may be sent twice: a store that is slow as a whole gets little more to do.
+/// At most one request in this many is sent twice, so that a store that is slow as a whole gets little extra load.
 const SHARE: u64 = 20;
-/// Hedges that quiet times may save up.
+/// The maximum number of hedges that can be saved up.
 const SAVED: u64 = 8;
 
-/// When reads are sent once more, and how many may be.
+/// When reads are sent a second time, and how many.
 pub(super) struct Hedge {
-    /// How long a response is waited for; None sends nothing twice.
+    /// The time to wait for a response; None disables hedging.
     after: Option<Duration>,
     /// A request adds one, a hedge takes `SHARE`.
     budget: AtomicU64,
 }
 
 impl Hedge {
-    /// Hedges after so many milliseconds; 0 is never.
+    /// Hedges after this many milliseconds; 0 disables it.
     pub(super) fn new(after_ms: u64) -> Hedge {
         let after = (after_ms > 0).then(|| Duration::from_millis(after_ms));
         Hedge { after, budget: AtomicU64::new(0) }
     }
 
-    /// Bytes of a range. The delay is that of the response, not of its bytes: a large range on a slow line
-    /// is not a straggler.
+    /// Reads a range. The delay counts until the response starts: a large range on a slow connection is not a
+    /// straggler.
     pub(super) async fn get(
         &self,
         store: &dyn ObjectStore,
@@ -53,7 +53,7 @@ impl Hedge {
             Err(_) if !self.spend() => first.await?,
             Err(_) => {
                 counters.ask(Request::Hedge, 1);
-                // the other one is dropped with its connection
+                // the other request is dropped with its connection
                 match select(first, pin!(ask())).await {
                     Either::Left((Ok(found), _)) | Either::Right((Ok(found), _)) => found,
                     Either::Left((Err(_), second)) => second.await?,

@@ -1,4 +1,4 @@
-//! A folder on local disk as a store: the standard library does, no runtime is needed.
+//! A folder on local disk as a store, with the standard library only: no runtime is needed.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 use super::{Counters, Meta, check_path, counters::Request};
 use crate::error::{At, EngineError, Result};
 
-/// A folder, which might not exist yet: it is made with the first file.
+/// A folder; it is created with the first file.
 pub(super) struct Folder {
     root: PathBuf,
     pub(super) counters: Counters,
@@ -46,7 +46,7 @@ impl Folder {
             let size = open.metadata()?.len();
             let one = |range: &Range<u64>| {
                 if range.start > range.end || range.end > size {
-                    // the file need not be damaged: the caller may have guessed
+                    // not a damaged file: the caller may have guessed the length
                     let detail = format!("range {range:?} leaves a file of {size} bytes");
                     return Err(io::Error::new(io::ErrorKind::InvalidInput, detail));
                 }
@@ -92,7 +92,7 @@ impl Folder {
         self.counters.ask(Request::List, 1);
         let mut found = Vec::new();
         for entry in WalkDir::new(&start).follow_links(true) {
-            // what a clean-up has removed meanwhile is not there
+            // removed by a clean-up in the meantime
             let Some(entry) = present(entry.map_err(io::Error::from)).at(&shown(&start))? else {
                 continue;
             };
@@ -127,7 +127,7 @@ impl Folder {
         let (mut files, mut folders) = (Vec::new(), Vec::new());
         for name in self.names(prefix)? {
             let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
-            // what a clean-up has removed meanwhile is not there
+            // removed by a clean-up in the meantime
             let file = self.root.join(&path);
             let Some(found) = present(fs::metadata(&file)).at(&shown(&file))? else { continue };
             if found.is_dir() {
@@ -157,7 +157,7 @@ impl Folder {
     }
 }
 
-/// Without what is not there: neither the file nor, perhaps, its folder.
+/// None if the file, or its folder, does not exist.
 fn present<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -179,14 +179,14 @@ fn meta(path: String, found: &fs::Metadata) -> Meta {
     Meta { path, size: found.len(), modified_ms, e_tag: None, changed_ns }
 }
 
-/// When a file or its attributes last changed. Unlike the time of modification, it cannot be set: another
-/// file in the same place has another one, even if it was given the same size and age.
+/// The ctime of a file. Unlike the modification time it cannot be set, so another file at the same path has
+/// another ctime, even if it has the same size and modification time.
 pub(super) fn changed_ns(found: &fs::Metadata) -> i64 {
     found.ctime() * 1_000_000_000 + found.ctime_nsec()
 }
 
-/// Writes a temporary file and renames it, so that readers never see part of a file. Of several
-/// writers of a new file one wins: a link is made only where there is none.
+/// Writes a temporary file and renames it, so that readers never see part of a file. One of several writers
+/// of a new file wins, because a link fails if the name exists.
 fn write_whole(target: &FilePath, bytes: &[u8], if_absent: bool) -> io::Result<bool> {
     let partial = Partial(partial_name(target));
     if let Err(e) = fs::write(&partial.0, bytes) {

@@ -1,5 +1,5 @@
-//! Object stores and local disk, reached by a URL and the options of crate `object_store`: the one client
-//! of the engine and of Python.
+//! Object stores and local disk, opened by a URL and the options of the crate `object_store`: the only
+//! client, for the engine and for Python.
 
 mod connect;
 mod counters;
@@ -27,7 +27,7 @@ pub use counters::{Counters, Request, totals};
 pub use credentials::set_credentials_source;
 pub use objects::Listing;
 pub(crate) use runtime::PerProcess;
-pub use source::{BytesSource, RangeSource};
+pub use source::{BytesSource, RangeSource, map_file};
 pub use upload::Upload;
 
 use crate::cancel::Cancel;
@@ -45,7 +45,7 @@ pub struct Meta {
     pub size: u64,
     pub modified_ms: i64,
     pub e_tag: Option<String>,
-    /// When a local file or its attributes last changed: no program can set this time.
+    /// The ctime of a local file, which no program can set.
     pub changed_ns: Option<i64>,
 }
 
@@ -88,7 +88,7 @@ impl Store {
         matches!(self.place, Place::Remote(..))
     }
 
-    /// Whether folders know their names, so that listing one costs as much as it has.
+    /// Whether the store has real folders, so that listing one costs only its own entries.
     pub fn has_folders(&self) -> bool {
         match &self.place {
             Place::Local(_) => true,
@@ -96,7 +96,7 @@ impl Store {
         }
     }
 
-    /// What was asked through this store.
+    /// The counters of this store.
     pub fn counters(&self) -> &Counters {
         match &self.place {
             Place::Local(folder) => &folder.counters,
@@ -114,8 +114,7 @@ impl Store {
         self.open_source(path, len, false)
     }
 
-    /// Opens a file of another writer. Names may be used again there: `stamp` is part of what is
-    /// known in the caches.
+    /// Opens a file of another writer, who may reuse names: `stamp` is part of its identity in the caches.
     pub fn foreign(
         &self,
         path: &str,
@@ -164,7 +163,7 @@ impl Store {
         }
     }
 
-    /// Several files, some at a time where that is a matter of waiting, in order.
+    /// Several files in order; a remote store fetches some at a time.
     pub fn find_all(&self, paths: &[String], at_once: usize) -> Result<Vec<Option<Bytes>>> {
         match &self.place {
             Place::Local(folder) => paths.iter().map(|path| folder.find(path)).collect(),
@@ -287,7 +286,7 @@ pub(crate) fn parse_options(options: &str) -> Result<HashMap<String, String>> {
         return Ok(HashMap::new());
     }
     let parsed: HashMap<String, serde_json::Value> = serde_json::from_str(options)
-        // neither the text nor what the parser says of it: both may show a key
+        // show neither the text nor the parser's message: both may contain credentials
         .map_err(|_| EngineError::bad_option("store options", "...", "a JSON object"))?;
     Ok(parsed
         .into_iter()
@@ -298,7 +297,7 @@ pub(crate) fn parse_options(options: &str) -> Result<HashMap<String, String>> {
         .collect())
 }
 
-/// The path on local disk a URL names, if it names one.
+/// The local path of a URL, if it has one.
 fn local_path(url: &str) -> Result<Option<PathBuf>> {
     if !url.contains(':') || url.starts_with('/') {
         return Ok(Some(PathBuf::from(url)));
@@ -313,7 +312,7 @@ fn local_path(url: &str) -> Result<Option<PathBuf>> {
     parsed.to_file_path().map(Some).map_err(|()| bad())
 }
 
-/// Paths come from logs, which are untrusted: none leads out of the table.
+/// Paths come from logs, which are untrusted: none may leave the table.
 pub fn check_path(path: &str) -> Result<()> {
     let scheme = path.split_once(":/").is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())

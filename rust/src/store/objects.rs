@@ -119,7 +119,7 @@ impl Client {
     }
 }
 
-/// A listing on its way, page by page, in the order of paths.
+/// A listing that is read page by page, in the order of paths.
 pub struct Listing {
     pages: Pages,
 }
@@ -177,7 +177,7 @@ impl Listing {
         let page = runtime::block_on(objects.take(PAGE).try_collect::<Vec<_>>())?
             .map_err(|e| client.failed(root, e))?;
         let skip = root_bytes(root);
-        // not every server supports a start offset: what comes before is left out here
+        // not every server supports a start offset: drop what comes before it
         let wanted = page.iter().filter(|meta| meta.location.as_ref() > after.as_str());
         let found = wanted.map(|meta| below(meta, skip)).collect();
         if page.len() < PAGE {
@@ -187,7 +187,7 @@ impl Listing {
     }
 }
 
-/// What the paths below a root begin with.
+/// The length of the prefix of paths below a root.
 pub(super) fn root_bytes(root: &Path) -> usize {
     if root.as_ref().is_empty() { 0 } else { root.as_ref().len() + 1 }
 }

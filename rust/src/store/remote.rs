@@ -16,7 +16,7 @@ use crate::cache::FileCache;
 use crate::error::{EngineError, Result};
 use crate::profile::{self, Section};
 
-/// Few ranges are joined over holes up to this: a round trip costs more than these bytes.
+/// Ranges are always coalesced over gaps up to this size: a round trip costs more than these bytes.
 const NEAR: u64 = 64 << 10;
 
 pub(super) struct RemoteSource {
@@ -46,7 +46,7 @@ impl RemoteSource {
         Ok(RemoteSource { client, path, len, cache })
     }
 
-    /// The same file, kept in the caches apart from others of its name and length.
+    /// The same file, distinguished in the caches from others with its name and length.
     pub(super) fn stamped(mut self, stamp: &str) -> RemoteSource {
         if self.cache.is_some() {
             let name = format!("{} {stamp}", self.client.address(&self.path));
@@ -80,7 +80,7 @@ impl RemoteSource {
         fetched.map_err(|e| self.client.failed(&self.path, e))
     }
 
-    /// Fetches ranges in few requests; which range, and its bytes.
+    /// Fetches ranges in few requests; returns the index of each range and its bytes.
     fn fetch_joined(&self, ranges: &[Range<u64>]) -> Result<Vec<(usize, OwnedBytes)>> {
         let joined = join(ranges, self.client.reading);
         let requests: Vec<Range<u64>> = joined.iter().map(|(range, _)| range.clone()).collect();
@@ -88,7 +88,7 @@ impl RemoteSource {
             let (whole, held) = &joined[at];
             let bytes = OwnedBytes::new(Shared(bytes));
             let wanted: u64 = held.iter().map(|&i| ranges[i].end - ranges[i].start).sum();
-            // what is kept must not keep a much larger request in memory
+            // a cached piece must not keep a much larger response in memory
             let sparse = wanted < (whole.end - whole.start) / 2;
             let part = |&i: &usize| {
                 let start = (ranges[i].start - whole.start) as usize;
@@ -97,7 +97,7 @@ impl RemoteSource {
             };
             let parts: Vec<(usize, OwnedBytes)> = held.iter().map(part).collect();
             if let Some(cache) = &self.cache {
-                // one file on disk, however many ranges it answers
+                // one file on disk per request, however many ranges it contains
                 cache.put_disk(whole.start, &bytes);
                 if sparse {
                     parts.iter().for_each(|(i, part)| cache.put_memory(ranges[*i].start, part));

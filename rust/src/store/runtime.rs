@@ -1,4 +1,4 @@
-//! The one asynchronous runtime, made on first use and made again after a fork.
+//! The asynchronous runtime, created on first use and again after a fork.
 //!
 //! Spark's Python workers are forked from a daemon: threads of the parent do not exist in the child,
 //! so neither a runtime nor a connection pool may be carried over.
@@ -16,7 +16,7 @@ use crate::error::{EngineError, Result};
 /// How often a wait for a store checks for cancellation.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// A value that belongs to the process that made it.
+/// A value that belongs to the process that created it.
 pub(crate) struct PerProcess<T> {
     slot: Mutex<Option<(u32, T)>>,
 }
@@ -35,7 +35,7 @@ impl<T: Clone> PerProcess<T> {
             return Ok(value.clone());
         }
         let value = make()?;
-        // the parent's value must not be dropped here: its threads are not ours to join
+        // do not drop the parent's value: its threads do not exist here
         std::mem::forget(slot.replace((pid, value.clone())));
         Ok(value)
     }
@@ -55,13 +55,13 @@ fn runtime() -> Result<Arc<Runtime>> {
     })
 }
 
-/// Where tasks of clients run that start some themselves.
+/// The runtime handle for clients that spawn tasks themselves.
 pub(super) fn handle() -> Result<Handle> {
     Ok(runtime()?.handle().clone())
 }
 
-/// Runs a future to its end on the shared runtime, or until this thread is asked to stop: then what it
-/// has sent gets no answer any more.
+/// Runs a future to its end on the shared runtime, or until this thread is asked to stop: then its requests
+/// are abandoned.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output> {
     let runtime = runtime()?;
     let Some(cancel) = Cancel::current() else {

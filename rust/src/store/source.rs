@@ -1,4 +1,4 @@
-//! Where the bytes of one file come from.
+//! Sources of the bytes of one file.
 
 use std::io;
 use std::ops::{Deref, Range};
@@ -25,7 +25,7 @@ pub trait RangeSource: Send + Sync + 'static {
         self.read(wanted)
     }
 
-    /// Several ranges at once; a remote source joins neighbours and fetches in parallel.
+    /// Several ranges at once; a remote source joins neighbors and fetches in parallel.
     fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<OwnedBytes>> {
         ranges.iter().map(|range| self.read(range.clone())).collect()
     }
@@ -41,7 +41,7 @@ pub trait RangeSource: Send + Sync + 'static {
     }
 }
 
-/// A local file of another writer, who may cut or replace it at any time: it is read, never mapped.
+/// A local file of another writer, who may truncate or replace it at any time: it is read, never mapped.
 pub(super) struct ForeignFile {
     file: std::fs::File,
     len: u64,
@@ -83,16 +83,20 @@ impl BytesSource {
         BytesSource(bytes)
     }
 
-    /// Maps a local file into memory.
     pub fn map(path: &Path) -> io::Result<BytesSource> {
-        let file = std::fs::File::open(path)?;
-        if file.metadata()?.len() == 0 {
-            return Ok(BytesSource(OwnedBytes::empty()));
-        }
-        // SAFETY: splits are immutable once committed; no writer truncates them.
-        let map = unsafe { memmap2::Mmap::map(&file)? };
-        Ok(BytesSource(OwnedBytes::new(Mapped(map))))
+        map_file(path).map(BytesSource)
     }
+}
+
+/// Maps a complete local file into memory.
+pub fn map_file(path: &Path) -> io::Result<OwnedBytes> {
+    let file = std::fs::File::open(path)?;
+    if file.metadata()?.len() == 0 {
+        return Ok(OwnedBytes::empty());
+    }
+    // SAFETY: complete files are never truncated: splits are immutable, and scratch files are private.
+    let map = unsafe { memmap2::Mmap::map(&file)? };
+    Ok(OwnedBytes::new(Mapped(map)))
 }
 
 struct Mapped(memmap2::Mmap);

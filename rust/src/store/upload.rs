@@ -1,4 +1,4 @@
-//! A new file on its way into a store: seen under its name as a whole or not at all.
+//! The upload of a new file to a store: visible under its name as a whole or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -75,14 +75,14 @@ impl Write for Upload {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // parts have one size: half a one cannot be sent
+        // parts have one size: an incomplete one cannot be sent
         Ok(())
     }
 }
 
 struct LocalFile {
     out: File,
-    /// Where the bytes are, until they are renamed.
+    /// The temporary file, until it is renamed.
     partial: PathBuf,
     target: PathBuf,
 }
@@ -121,17 +121,17 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// What is expected is the size of the index without its footer, so there is room for twice that.
-    /// All parts but the last have one size, since not every store takes unequal ones.
+    /// `expected` is the size of the index without its footer, so parts are sized for twice that. All parts but
+    /// the last have one size, because not every store takes parts of different sizes.
     fn plan(plan: UploadPlan, expected: u64) -> Sizes {
         let part = plan.part.max((2 * expected).div_ceil(MOST_PARTS));
-        // a file that will be cut anyhow need not be held until that is certain
+        // a file that will exceed the threshold is sent in parts from the start
         let whole = if expected <= plan.threshold { plan.threshold } else { 0 };
         Sizes { whole: whole as usize, part: part as usize }
     }
 }
 
-/// An object in memory until it is too large for one request, then parts, some of them on their way.
+/// An object in memory until it is too large for one request, then parts, some of them in flight.
 struct Parts {
     client: Arc<Client>,
     path: Path,
@@ -167,7 +167,7 @@ impl Parts {
         self.client.counters.ask(Request::Part, 1);
         let begun = runtime::block_on(store.put_multipart(&self.path))?;
         self.begun = Some(begun.map_err(|e| self.failed(e))?);
-        // more than a part may have been held back
+        // more than one part may have been held back
         let held = std::mem::take(&mut self.held);
         let whole_parts = held.len() / self.sizes.part * self.sizes.part;
         for part in held[..whole_parts].chunks(self.sizes.part) {
@@ -178,7 +178,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Sets a part on its way, as soon as few enough are.
+    /// Sends a part, once few enough parts are in flight.
     fn send(&mut self, part: Vec<u8>) -> Result<()> {
         let begun = self.begun.as_mut().ok_or_else(|| EngineError::internal("no upload"))?;
         self.client.counters.ask(Request::Part, 1);
@@ -238,8 +238,8 @@ impl Drop for Parts {
         let Some(mut upload) = self.begun.take() else { return };
         let sending = &mut self.sending;
         self.client.counters.ask(Request::Part, 1);
-        // parts cost money until they are removed, so an interrupt waits a little for
-        // that too; the first error is more informative
+        // parts cost money until they are removed, so even an interrupted upload waits a
+        // little for that; the first error is more informative
         let _ = Cancel::during(None, || {
             runtime::block_on(async {
                 let removed = async {

@@ -1,4 +1,4 @@
-//! The tokens of texts, for people who want to see them.
+//! The tokens of texts, for users who want to see them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::analyzer;
 use crate::error::Result;
 use crate::texts::{bytes_of, lossy};
 
-/// The tokens that a tokenizer makes of each text: their texts, positions, first bytes and the bytes after their last.
+/// The tokens of each text: their texts, positions and byte ranges.
 pub fn analyze(tokenizer: &str, texts: &ArrayRef) -> Result<ListArray> {
     let mut analyzer = analyzer(tokenizer)?;
     let texts = bytes_of(texts)?;

@@ -1,7 +1,7 @@
-//! What comes after dividing a text: folding, stop words and synonyms, all named by the tokenizer's name.
+//! Token filters: folding, stop words and synonyms, all part of the tokenizer's name.
 //!
-//! `+fold` makes letters plain ASCII (`é` is `e`). `+stop(en)` leaves out the stop words of a language,
-//! `+stop(the|a)` these words. `+same(db=database|pg=postgres)` makes the words of each group one word, the first.
+//! `+fold` converts letters to ASCII (`é` to `e`). `+stop(en)` drops the stop words of a language,
+//! `+stop(the|a)` these words. `+same(db=database|pg=postgres)` replaces the words of a group by the first one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tantivy::tokenizer::{
 
 use super::language;
 
-/// The filters that a name asks for; all are there or the name is not known.
+/// The filters in a tokenizer's name.
 #[derive(Default)]
 pub struct Filters {
     fold: bool,

@@ -1,4 +1,4 @@
-//! A whole value as one token, its hash: values of any length take the same few bytes in the dictionary.
+//! The hash of a whole value as its only token: values of any length take the same few bytes in the dictionary.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,7 +7,7 @@ use twox_hash::XxHash3_128;
 
 use super::stream::Scanner;
 
-/// Of a hash of 16 bytes so many are kept: among a billion values, two of the same hash are not expected.
+/// Bytes of the 16-byte hash that are kept: no collision is expected among a billion values.
 const KEPT: usize = 12;
 
 #[derive(Clone, Default)]
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn every_value_is_one_token_that_never_changes() {
-        // splits hold these: another hash would find nothing in them
+        // persisted in splits: another hash would find nothing in them
         assert_eq!(tokens("hash", ""), ["maoG0wFHmNhgAcMk"]);
         let long = "x".repeat(100_000);
         let all = ["", "a", "A", "a ", "a b", "é", &long].map(|text| tokens("hash", text));

@@ -1,8 +1,8 @@
 //! Words of logs: identifiers, paths, addresses and URLs, whole and in their parts.
 //!
 //! `dfs.DataNode$PacketResponder` gives the whole, the words `dfs`, `DataNode`, `PacketResponder`, and the parts
-//! of those in camel case. A whole lies at the position of its first part and says by its position length how many
-//! parts it has, so that phrases of parts hold; a query looks for the parts (`is_whole`).
+//! of those in camel case. A whole has the position of its first part, and its position length is the number of
+//! its parts, so that phrases of parts match; a query searches for the parts (`is_whole`).
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use tantivy::tokenizer::Token;
 use super::source_code::{hex_length, word_length};
 use super::stream::{Scanner, set};
 
-/// What may stand inside an identifier, a path, an address or a URL.
+/// Characters that may be inside an identifier, a path, an address or a URL.
 const JOINTS: &str = "._-/\\@:$#%+~";
 
 /// Whether a token is made of parts that are tokens themselves.

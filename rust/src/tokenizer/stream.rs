@@ -1,5 +1,5 @@
-//! What the tokenizers of this engine share: a [`Scanner`] finds the tokens of a text one by one, and the
-//! stream hands them to tantivy.
+//! Common code of our tokenizers: a [`Scanner`] finds the tokens of a text one by one, and the stream passes
+//! them to tantivy.
 
 use std::ops::Range;
 

@@ -1,23 +1,22 @@
-//! Every three characters of a text in lower case, each at its place: whatever contains a text has its trigrams one
-//! after the other.
+//! The trigrams of a text in lower case, with their positions: a text that contains another one has its trigrams at
+//! the same distances.
 
 use tantivy::tokenizer::Token;
 
 use super::stream::Scanner;
 
-/// A character without a difference of case, and as it was written. One that has several small letters
-/// is each of them.
+/// A folded character and the original one. A character that folds to several is repeated for each.
 pub type Letter = (char, char);
 
-/// The letters of a text. The two small sigmas are one: which of them a capital becomes depends on the word, and
-/// on who asks.
+/// The letters of a text. The two lower-case sigmas are treated as one: which of them a capital becomes depends on
+/// the word and on the implementation.
 pub fn letters(text: &str) -> impl Iterator<Item = Letter> + '_ {
     text.chars().flat_map(|written| {
         written.to_lowercase().map(move |c| (if c == 'ς' { 'σ' } else { c }, written))
     })
 }
 
-/// The trigrams that every text has that contains this one, each once; none if it is shorter.
+/// The distinct trigrams of a text; none if it is shorter.
 pub fn trigrams(text: &str) -> Vec<String> {
     let letters: Vec<Letter> = letters(text).collect();
     let mut found: Vec<String> = letters.windows(3).map(folded).collect();
@@ -26,18 +25,18 @@ pub fn trigrams(text: &str) -> Vec<String> {
     found
 }
 
-/// Letters without a difference of case.
+/// The folded letters.
 pub fn folded(letters: &[Letter]) -> String {
     letters.iter().map(|letter| letter.0).collect()
 }
 
-/// The term of three letters as they are written; none if that is how all letters are folded.
+/// The second term of three letters; None if folding does not change them.
 pub fn written(three: &[Letter]) -> Option<String> {
     let differs = three.iter().any(|(folded, written)| folded != written);
     differs.then(|| folded(three) + &three.iter().map(|letter| letter.1).collect::<String>())
 }
 
-/// Gives every trigram, and after one that is written otherwise how it is: six letters at the same place.
+/// Produces every trigram, followed by its second term at the same position if it has one.
 #[derive(Clone, Default)]
 pub struct Trigrams {
     letters: Vec<Letter>,

@@ -36,7 +36,7 @@ impl Words {
     }
 }
 
-/// Whether a word character is at this place, and how many bytes it has.
+/// The length in bytes of the word character at this position, if there is one.
 #[inline]
 fn look(text: &str, at: usize) -> Option<(bool, usize)> {
     let byte = *text.as_bytes().get(at)?;

@@ -17,7 +17,7 @@ pub enum Bounds {
     F64(f64, f64),
     /// Unscaled numbers and the scale.
     Decimal(i128, i128, i8),
-    /// Strings, which need not be UTF-8.
+    /// Strings, which may not be UTF-8.
     Text(Vec<u8>, Vec<u8>),
 }
 
@@ -91,13 +91,13 @@ fn order(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-/// The text a string begins with, up to a limit or to what is not UTF-8.
+/// The beginning of a string, up to a limit or the first invalid UTF-8.
 fn cut(string: &[u8], limit: usize) -> &str {
     let text = string.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     text.char_indices().nth(limit).map_or(text, |(end, _)| &text[..end])
 }
 
-/// The shortest text within the limit that no value up to `text` exceeds, if there is one.
+/// The shortest string within the limit that is not less than `string`, if there is one.
 fn cut_up(string: &[u8], limit: usize) -> Option<String> {
     let kept = cut(string, limit);
     if kept.len() == string.len() {

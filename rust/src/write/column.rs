@@ -1,4 +1,4 @@
-//! One column of a writer: what its type and role make of it, and what a batch turned out to hold.
+//! One column of a writer: its encoding by type and role, and the facts of its values.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
@@ -8,11 +8,12 @@ use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Decimal128Type};
 use serde_json::Value as Json;
 
+use crate::columns::convert::{NANOS_PER_DAY, cast, i128_to_sortable};
 use crate::error::{EngineError, Result};
 use crate::split::Encoding;
 use crate::texts::{bytes_of, lossy, lossy_texts, small_bytes_of};
 use crate::write::bounds::{self, Bounds};
-use crate::write::nested::{Strings, cast, has_broken, is_plain_key, node, whole_numbers};
+use crate::write::nested::{Strings, has_broken, is_plain_key, node, whole_numbers};
 use crate::write::options::{FieldSpec, Role};
 use crate::write::row::Cells;
 
@@ -20,7 +21,6 @@ use crate::write::row::Cells;
 pub const LONGEST_TERM: usize = 65_530;
 /// A term inside JSON also holds the path to it.
 const LONGEST_JSON_TERM: usize = 65_000;
-const NANOS_PER_DAY: i64 = 86_400_000_000_000;
 const NANOS_PER_MICRO: i64 = 1_000;
 
 /// A column as the caller declared it.
@@ -115,7 +115,7 @@ fn encoding(name: &str, data_type: &DataType, role: Role) -> Result<Encoding> {
     }
 }
 
-/// What the values of a batch ask of their field.
+/// What the values of a batch require of their field.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     /// Some date does not fit 64 bits of nanoseconds.
@@ -123,7 +123,7 @@ pub struct Facts {
     pub overlong: bool,
     /// Some text does not survive parsing, rendering or decoding.
     pub inexact: bool,
-    /// Some string is not UTF-8: what holds it must take bytes.
+    /// Some string is not UTF-8, so its field must hold bytes.
     pub not_utf8: bool,
 }
 
@@ -154,7 +154,7 @@ pub struct Prepared {
     pub source: Option<BinaryArray>,
     /// The bytes of every value of a string column.
     pub exact: Option<Cells>,
-    /// What is stored of a nested value, where its index has other strings than it.
+    /// What is stored for a nested value, if its index has other strings.
     pub stored: Option<Cells>,
     pub bounds: Bounds,
 }
@@ -275,13 +275,8 @@ fn decimals(encoding: Encoding, array: &ArrayRef) -> Cells {
     if encoding == Encoding::DecimalI64 {
         Cells::I64(values.unary(|value| value as i64))
     } else {
-        Cells::Bytes(values.iter().map(|value| value.map(ordered_bytes)).collect())
+        Cells::Bytes(values.iter().map(|value| value.map(i128_to_sortable)).collect())
     }
-}
-
-/// Bytes whose order is the order of the numbers.
-pub fn ordered_bytes(value: i128) -> [u8; 16] {
-    (value as u128 ^ (1 << 127)).to_be_bytes()
 }
 
 /// The strings of a batch: as a text field takes them, their bytes, and those that are not UTF-8.

@@ -1,4 +1,4 @@
-//! The doc mapping of the log: what the fields of a split are, for readers that plan by it.
+//! The document mapping of the log: the fields of a split, for readers that plan with it.
 
 use std::collections::BTreeMap;
 

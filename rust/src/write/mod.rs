@@ -15,7 +15,7 @@ mod tests;
 mod writer;
 
 pub use bounds::Bounds;
-pub use column::{Facts, LONGEST_TERM, ordered_bytes, render_address};
+pub use column::{Facts, LONGEST_TERM, render_address};
 pub use doc_mapping::doc_mapping;
 pub use narrow::widen_floats;
 pub use options::{FieldSpec, JsonMode, Record, Role, WriteOptions, field_specs};

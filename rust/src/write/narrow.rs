@@ -1,4 +1,4 @@
-//! Doubles of few decimal digits as whole numbers, once all rows of a split are known; and back for merges.
+//! Short doubles as integers, once all rows of a split are known; and back for merges.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,13 +16,13 @@ use crate::split::fast_file::{Replaced, replace_columns};
 use crate::split::{Encoding, Layout, SIDECAR_VERSION, Sidecar};
 use crate::write::Scratch;
 
-/// Writes the columns of doubles again that are smaller as whole numbers; the sidecar says which.
+/// Rewrites the columns of doubles that are smaller as integers, and records them in the sidecar.
 pub fn narrow_floats(index: &Index, scratch: &Scratch, sidecar: &mut Sidecar) -> Result<()> {
     let is_double = |sidecar: &Sidecar, name: &str| {
         sidecar.column(name).is_some_and(|column| column.encoding == Encoding::F64)
     };
     let any = sidecar.columns.iter().any(|column| column.encoding == Encoding::F64);
-    // readers of other writers' splits take numbers for numbers
+    // other readers would return the integers as values
     if sidecar.layout == Layout::Compatible || !any {
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub fn narrow_floats(index: &Index, scratch: &Scratch, sidecar: &mut Sidecar) ->
             continue;
         }
         let DynamicColumn::F64(column) = handle.open()? else { continue };
-        // the doubles are not kept while their replacement is written
+        // drop the doubles before their replacement is written
         let encoded = encode_all(&column.values.iter().collect::<Vec<_>>());
         let Some((digits, whole)) = encoded else { continue };
         let replaced = Replaced::new(&handle, ColumnType::I64, &whole)?;
@@ -58,8 +58,8 @@ pub fn narrow_floats(index: &Index, scratch: &Scratch, sidecar: &mut Sidecar) ->
     Ok(std::fs::rename(new, scratch.path(&path.to_string_lossy()))?)
 }
 
-/// Writes the columnar file of a split to `target` with doubles as doubles, as tantivy merges them. Returns the
-/// path of the file in the split, if it has to be replaced; the sidecar says the same then.
+/// Writes the columnar file of a split to `target` with doubles, as tantivy merges them, and updates the
+/// sidecar. Returns the path of the file in the split, if it has to be replaced.
 pub fn widen_floats(
     index: &Index,
     directory: &dyn Directory,

@@ -8,19 +8,13 @@ use arrow::array::{
     LargeStringArray, StructArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Fields, Int64Type, TimeUnit};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use crate::columns::convert::cast;
 use crate::error::{EngineError, Result};
 use crate::texts::{bytes_of, lossy_texts};
-
-/// The same values in another type, or an error: nothing turns into null on the way.
-pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    Ok(cast_with_options(array, to, &options)?)
-}
 
 /// A nested array whose leaves have the five types of JSON.
 #[derive(Debug)]
@@ -88,7 +82,7 @@ pub fn is_plain_key(data_type: &DataType) -> bool {
     !data_type.is_nested()
 }
 
-/// What becomes of strings that are not UTF-8.
+/// How strings that are not UTF-8 are converted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Strings {
     /// Text with replacements: what an index takes.

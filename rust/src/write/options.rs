@@ -1,4 +1,4 @@
-//! What the caller may choose: per field and for the whole split, as plain values.
+//! Options of the caller, per field and for the whole split.
 
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ pub enum JsonMode {
     Minimal,
 }
 
-/// Choices for one column; what is not said follows the role and the layout.
+/// Options of one column; defaults follow from the role and the layout.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FieldSpec {
@@ -65,12 +65,12 @@ pub struct FieldSpec {
     pub indexed: Option<bool>,
     pub stats: Option<bool>,
     pub json_mode: Option<JsonMode>,
-    /// A string column also gets the trigrams of its values, to find parts of them.
+    /// Also index the trigrams of a string column, to find substrings.
     #[serde(default)]
     pub trigrams: bool,
-    /// Of a companion: the values are kept in the split, too.
+    /// For a companion: the values are also stored in the split.
     pub kept: Option<bool>,
-    /// Of a companion: where the column is in the files of the source.
+    /// For a companion: the address of the column in the source files.
     pub address: Option<Identity>,
 }
 
@@ -100,9 +100,9 @@ pub struct WriteOptions {
     pub store_block_bytes: Option<usize>,
     /// Longest text kept as minimum or maximum, in characters.
     pub stats_length: usize,
-    /// Encodings that hold whatever comes: no batch is refused.
+    /// Use encodings that fit all values: no batch is rejected.
     pub any_value: bool,
-    /// Of a companion: what its log says of the source, kept in the sidecar.
+    /// For a companion: the source's definition from the log, stored in the sidecar.
     pub source_table: Option<Value>,
 }
 

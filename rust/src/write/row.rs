@@ -1,4 +1,4 @@
-//! A row of a batch as a tantivy document: values are read where they lie, nothing is copied per row.
+//! A row of a batch as a tantivy document: values are read in place, nothing is copied per row.
 
 use std::net::Ipv6Addr;
 use std::ops::Range;

@@ -24,7 +24,7 @@ pub struct FieldPlan {
     pub source_bytes: bool,
     /// Name of the field with the trigrams of every value, if it is wanted.
     pub trigrams: Option<String>,
-    /// What the field cannot give back is read from the source's files.
+    /// Values that the field cannot reproduce are read from the source files.
     companion: bool,
 }
 
@@ -55,7 +55,7 @@ impl FieldPlan {
         let fast = spec.fast.unwrap_or(fast);
         // `stored` and `indexed` can be ruled out; otherwise the layout decides
         let stored = spec.stored != Some(false) && (stored || !fast);
-        // what a fast column cannot give back exactly must be stored, whatever was asked
+        // what a fast column cannot reproduce exactly must be stored, whatever the options say
         let stored = stored || (fast && (facts.overlong || facts.inexact));
         let stored = if companion { spec.kept == Some(true) } else { stored };
         let exact = facts.inexact && (!companion || stored);
@@ -73,7 +73,7 @@ impl FieldPlan {
         }
     }
 
-    /// Whether values with these facts have a place in this field.
+    /// Whether the field fits values with these facts.
     pub fn holds(&self, column: &Column, facts: &Facts) -> bool {
         let encoded = match self.encoding {
             Encoding::DaysI64 | Encoding::MicrosI64 | Encoding::StringBytes => true,
@@ -87,7 +87,7 @@ impl FieldPlan {
     }
 }
 
-/// The schema of these columns, in their order, with the fields of exact strings and of trigrams behind.
+/// The schema of these columns, in order, followed by the fields of exact strings and of trigrams.
 pub fn build(columns: &[Column], plans: &[FieldPlan]) -> Result<Schema> {
     let mut builder = Schema::builder();
     for (column, plan) in columns.iter().zip(plans) {

@@ -1,7 +1,7 @@
-//! A folder for the files of one segment while it is written; gone when it is dropped.
+//! A folder for the files of one segment while it is written; removed on drop.
 //!
-//! Its owner holds a lock in it. The folder of a process that was killed is one whose lock no process
-//! holds: the next process that needs a folder in the same place removes it.
+//! Its owner holds a lock in it. The next process that creates such a folder removes those without a holder,
+//! which were left by killed processes.
 //!
 //! Unlike tantivy's own directory it does not wait for the disk: nothing here outlives the process.
 
@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ownedbytes::OwnedBytes;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
     AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, TerminatingWrite, WatchCallback,
@@ -23,6 +22,7 @@ use tantivy::directory::{
 
 use crate::cancel::Cancel;
 use crate::error::{At, Result};
+use crate::store::map_file;
 
 #[derive(Clone)]
 pub struct Scratch {
@@ -31,9 +31,9 @@ pub struct Scratch {
 
 const PREFIX: &str = "indextables-";
 const LOCK: &str = "owner.lock";
-/// A folder that is being created briefly has no lock.
+/// A new folder has no lock for a moment.
 const YOUNG: Duration = Duration::from_secs(60);
-/// The places this process has looked at for folders of others.
+/// The parent folders that this process has cleaned.
 static CLEANED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 
 struct Folder {
@@ -57,8 +57,8 @@ impl fmt::Debug for Scratch {
 }
 
 impl Scratch {
-    /// A new folder below `parent`, or below the system's temporary folder. Writing to it fails once
-    /// it was asked to: that is how the work of tantivy is stopped.
+    /// A new folder below `parent`, or below the system's temporary folder. After a cancellation, writing to it
+    /// fails, which stops tantivy.
     pub fn create(parent: Option<&Path>, cancel: Cancel) -> Result<Self> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let mut cleaned = CLEANED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +73,7 @@ impl Scratch {
         Ok(Self { folder: Arc::new(Folder { path, _lock: lock, written, cancel }) })
     }
 
-    /// The place of a file that may be written beside the index's own.
+    /// The path of an additional file.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path.join(name)
     }
@@ -142,30 +142,6 @@ fn open_error(error: io::Error, path: &Path) -> OpenReadError {
         _ => OpenReadError::wrap_io_error(error, path.to_owned()),
     }
 }
-
-/// The bytes of a local file that no longer changes.
-pub fn map_file(path: &Path) -> io::Result<OwnedBytes> {
-    let file = File::open(path)?;
-    if file.metadata()?.len() == 0 {
-        return Ok(OwnedBytes::empty());
-    }
-    // SAFETY: files are mapped only after they were finished, and only this process knows them.
-    let map = unsafe { memmap2::Mmap::map(&file)? };
-    Ok(OwnedBytes::new(Mapped(map)))
-}
-
-struct Mapped(memmap2::Mmap);
-
-impl std::ops::Deref for Mapped {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-// SAFETY: the address of a map does not change while it lives.
-unsafe impl ownedbytes::StableDeref for Mapped {}
 
 impl Directory for Scratch {
     fn get_file_handle(

@@ -1,4 +1,4 @@
-//! One segment that is ready to become a split, and what the log needs to know of it.
+//! A finished segment that becomes a split, and its facts for the log.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::write::doc_mapping::doc_mapping;
 use crate::write::narrow::narrow_floats;
 use crate::write::scratch::Scratch;
 
-/// What the log needs to know of a finished split.
+/// The facts of a finished split for the log.
 #[derive(Debug, Clone, Serialize)]
 pub struct SplitInfo {
     pub size: u64,
@@ -29,7 +29,7 @@ pub struct SplitInfo {
     pub uncompressed_size: u64,
     pub doc_mapping: Value,
     pub columns: BTreeMap<String, ColumnInfo>,
-    /// Of a companion: the rows of the source it indexes.
+    /// For a companion: the source rows that it indexes.
     pub runs: Vec<Run>,
 }
 
@@ -88,10 +88,10 @@ impl FinishedSegment {
     }
 }
 
-/// Memory of a writer that gets no rows; the smallest that tantivy takes.
+/// Memory of a writer without rows; the minimum that tantivy accepts.
 const LITTLE_HEAP: usize = 15_000_000;
 
-/// Where nothing is stored, the store still has some bytes for each row: replaces it by an empty one.
+/// Replaces a doc store without stored fields, which still has some bytes per row, by an empty one.
 pub fn forget_documents(index: &Index, scratch: &Scratch) -> Result<()> {
     let schema = index.schema();
     if schema.fields().any(|(_, entry)| entry.is_stored()) {

@@ -31,22 +31,22 @@ const MOST_ROWS: u64 = (1 << 31) - 1;
 /// Measured on log lines: what postings and columns in memory become in the file.
 const PACKED_PER_HEAP_BYTE: f64 = 0.25;
 
-/// Writes batches of one Arrow schema into one split. Encodings are decided by the first batch; a later
-/// batch that does not fit them is not accepted, and belongs into the next split. When the heap is full
-/// the rows so far become a segment on disk; finishing merges the segments.
+/// Writes batches of one Arrow schema into one split. The first batch determines the encodings; a later batch
+/// that does not fit them is not accepted and belongs in the next split. When the heap is full, the rows
+/// become a segment on disk; finishing merges the segments.
 pub struct SplitWriter {
     arrow: SchemaRef,
     columns: Vec<Column>,
-    /// What values are to come, whatever the first batch holds.
+    /// Known facts of later values, whatever the first batch has.
     expected: Vec<Facts>,
     options: WriteOptions,
     cancel: Cancel,
     open: Option<OpenSplit>,
-    /// The batch `accepts` was last asked about, so that `write` need not convert it again.
+    /// The last batch passed to `accepts`, so that `write` need not convert it again.
     waiting: Option<(RecordBatch, Vec<Prepared>)>,
 }
 
-/// What exists once rows have come.
+/// The state that exists once there are rows.
 struct OpenSplit {
     schema: Schema,
     plans: Vec<FieldPlan>,
@@ -88,7 +88,7 @@ impl SplitWriter {
         Ok(Self { arrow, columns, expected, options, cancel, open: None, waiting: None })
     }
 
-    /// Says what values of a column are to come, so that its encoding will hold them.
+    /// Declares facts of later values of a column, so that its encoding will fit them.
     pub fn expect(&mut self, column: &str, facts: &Facts) {
         for (known, expected) in self.columns.iter().zip(&mut self.expected) {
             if known.name == column {
@@ -102,7 +102,7 @@ impl SplitWriter {
         self.cancel.clone()
     }
 
-    /// The schema of a split whose values ask for nothing unusual.
+    /// The schema of a split without unusual values.
     #[cfg(feature = "bench")]
     pub fn tantivy_schema(&self) -> Result<Schema> {
         let facts = Facts::default();
@@ -129,7 +129,7 @@ impl SplitWriter {
         })
     }
 
-    /// Whether this batch may go into this split; if not, finish it and begin another.
+    /// Whether this split accepts the batch; if not, finish it and start another.
     pub fn accepts(&mut self, batch: &RecordBatch) -> Result<bool> {
         let prepared = self.prepare(batch)?;
         let verdict = match &self.open {
@@ -181,8 +181,7 @@ impl SplitWriter {
         self.columns.iter().zip(batch.columns()).map(|(c, array)| prepare(c, array)).collect()
     }
 
-    /// Packs the split straight into the store. Of a companion, `runs` are the rows of the source that
-    /// were written.
+    /// Writes the split to the store. For a companion, `runs` are the source rows that were written.
     pub fn finish(
         &mut self,
         store: &Store,
@@ -207,7 +206,7 @@ impl SplitWriter {
         finished.send(store, path, &self.cancel)
     }
 
-    /// Forgets every row; the temporary files go.
+    /// Drops all rows and the temporary files.
     pub fn abort(&mut self) {
         self.open = None;
         self.waiting = None;
@@ -233,7 +232,7 @@ fn columns(arrow: &ArrowSchema, fields: Vec<FieldSpec>) -> Result<Vec<Column>> {
 fn check_schema(expected: &ArrowSchema, found: &ArrowSchema) -> Result<()> {
     let same = expected.fields().len() == found.fields().len()
         && expected.fields().iter().zip(found.fields()).all(|(left, right)| {
-            // rows that are written again come as the engine reads them
+            // rewritten rows come in the form in which the engine reads them
             left.name() == right.name()
                 && inward_type(left.data_type()).equals_datatype(&inward_type(right.data_type()))
         });
@@ -290,7 +289,7 @@ impl OpenSplit {
         let settings = IndexSettings {
             docstore_compression: options.compressor()?,
             docstore_blocksize: options.block_bytes(),
-            // a thread per writer would not survive a fork and steals a core from Spark's tasks
+            // a thread per writer would not survive a fork and would take a core from Spark's tasks
             docstore_compress_dedicated_thread: false,
             ..IndexSettings::default()
         };
