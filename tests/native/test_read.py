@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -47,6 +48,21 @@ def test_scattered_rows_are_equal_when_a_query_selects_them(tmp_path, layout):
     for name in rows.schema.names:
         pairs = zip(expected[name].to_pylist(), found[name].to_pylist(), strict=True)
         assert all(same(left, right) for left, right in pairs), name
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_of_very_different_lengths_are_equal_wherever_they_lie_in_a_block(tmp_path, layout):
+    random = Random(5)
+    lengths = [random.choice([0, 1, 5, 40, 300, 300, 4000, 20_000]) for _ in range(900)]
+    texts = ["".join(random.choices("ab ", k=length)) for length in lengths]
+    numbers = list(range(len(texts)))
+    rows = pa.table({"id": numbers, "message": texts, "address": [None, "::1", "1.2.3.4"] * 300})
+    split = open_rows(tmp_path, rows, layout=layout)
+    for step in (1, 2, 7, 31, 150):
+        for first in range(0, 30, 4):
+            wanted = numbers[first::step]
+            found = split.table({"type": "set", "field": "id", "values": wanted}, rows.schema)
+            assert found.to_pylist() == rows.take(wanted).to_pylist(), (first, step)
 
 
 def test_long_texts_are_whole_when_terms_would_cut_them(tmp_path):

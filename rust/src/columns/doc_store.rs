@@ -1,13 +1,17 @@
 //! Reads tantivy's document store block by block, handing out documents as bytes.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ownedbytes::OwnedBytes;
 use tantivy::HasLen;
 use tantivy::directory::FileSlice;
+use zstd::bulk::Decompressor;
 
 use super::Docs;
+use super::lz4;
 use super::offsets::OffsetTable;
 use super::stored_value::Cursor;
 use crate::directory::BundleDirectory;
@@ -130,18 +134,22 @@ fn check_blocks(blocks: &[Block], data_len: usize, max_doc: u32) -> Result<()> {
     Ok(())
 }
 
+thread_local! {
+    /// Every query reads blocks, and on virtual machines a new decompressor takes longer than a small block.
+    static ZSTD: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
 /// A reader that caches the last decompressed block.
 pub struct BlockReader {
     store: Arc<DocStore>,
     directory: BundleDirectory,
     current: Option<usize>,
     buffer: Vec<u8>,
-    zstd: Option<zstd::bulk::Decompressor<'static>>,
 }
 
 impl BlockReader {
     pub fn new(store: Arc<DocStore>, directory: BundleDirectory) -> BlockReader {
-        BlockReader { store, directory, current: None, buffer: Vec::new(), zstd: None }
+        BlockReader { store, directory, current: None, buffer: Vec::new() }
     }
 
     /// Calls `visit` with the bytes of each wanted document, in ascending order.
@@ -153,8 +161,13 @@ impl BlockReader {
         self.prefetch(docs)?;
         let mut at = 0;
         while at < docs.len() {
-            let (range, table) = self.load_block_of(docs.get(at))?;
+            let (block, range) = self.block_of(docs.get(at))?;
             let end = at + docs.count_before(at, range.end);
+            at += self.read_start(block, docs, at..end, &mut visit)?;
+            if at == end {
+                continue;
+            }
+            let table = self.load(block)?;
             while at < end {
                 visit(table.document(&self.buffer, docs.get(at) - range.start)?)?;
                 at += 1;
@@ -174,7 +187,8 @@ impl BlockReader {
         self.prefetch(docs)?;
         let mut at = 0;
         while at < docs.len() {
-            let (range, table) = self.load_block_of(docs.get(at))?;
+            let (block, range) = self.block_of(docs.get(at))?;
+            let table = self.load(block)?;
             let end = at + docs.count_before(at, range.end);
             while at < end {
                 let Some(hit) = table.first_hit(&self.buffer, docs.get(at) - range.start, &find)?
@@ -192,15 +206,49 @@ impl BlockReader {
         Ok(())
     }
 
-    /// Loads the block of a document: the documents in it, and where they lie.
-    fn load_block_of(&mut self, doc: u32) -> Result<(Range<u32>, OffsetTable)> {
+    /// The block of a document, and the documents in it.
+    fn block_of(&self, doc: u32) -> Result<(usize, Range<u32>)> {
         let block = self.store.blocks.partition_point(|b| b.docs.end <= doc);
-        let Some(range) = self.store.blocks.get(block).map(|b| b.docs.clone()) else {
-            return Err(damaged("a document is missing"));
-        };
-        self.load(block)?;
-        let table = OffsetTable::of(&self.buffer, range.end - range.start)?;
-        Ok((range, table))
+        match self.store.blocks.get(block) {
+            Some(found) => Ok((block, found.docs.clone())),
+            None => Err(damaged("a document is missing")),
+        }
+    }
+
+    /// Visits some documents of a block, if they lie in its first half: no more of it is decompressed. Returns how
+    /// many were visited; the others need the whole block.
+    fn read_start(
+        &mut self,
+        block: usize,
+        docs: &Docs<'_>,
+        wanted: Range<usize>,
+        visit: &mut impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<usize> {
+        let range = self.store.blocks[block].docs.clone();
+        let count = range.end - range.start;
+        let last = docs.get(wanted.end - 1) - range.start;
+        let is_early = last < count / 2;
+        if !is_early || self.current == Some(block) || !matches!(self.store.codec, Codec::Lz4) {
+            return Ok(0);
+        }
+        self.current = None;
+        let compressed = self.compressed(block)?;
+        let (size, body) = sized(&compressed)?;
+        // where documents begin is told at the end of the block: the first ones are gone through, and may be longer
+        let share = size / count as usize * (last as usize + 1);
+        lz4::decompress(body, size, share + share / 4 + 64, &mut self.buffer)?;
+        let mut rest = Cursor::new(&self.buffer);
+        let (mut visited, mut next) = (0, 0);
+        for at in wanted {
+            let index = docs.get(at) - range.start;
+            while next < index && rest.document().is_some() {
+                next += 1;
+            }
+            let Some(document) = rest.document().filter(|_| next == index) else { break };
+            visit(document)?;
+            (visited, next) = (visited + 1, next + 1);
+        }
+        Ok(visited)
     }
 
     fn prefetch(&self, docs: &Docs<'_>) -> Result<()> {
@@ -226,51 +274,57 @@ impl BlockReader {
         Ok(self.directory.prefetch(&self.store.path, &wanted)?)
     }
 
-    fn load(&mut self, block: usize) -> Result<()> {
-        if self.current == Some(block) {
-            return Ok(());
+    /// Loads a block, and tells where its documents lie.
+    fn load(&mut self, block: usize) -> Result<OffsetTable> {
+        if self.current != Some(block) {
+            self.current = None;
+            let compressed = self.compressed(block)?;
+            self.decompress(&compressed)?;
+            self.current = Some(block);
         }
-        self.current = None;
+        let range = &self.store.blocks[block].docs;
+        OffsetTable::of(&self.buffer, range.end - range.start)
+    }
+
+    fn compressed(&self, block: usize) -> Result<OwnedBytes> {
         let range = self.store.blocks[block].bytes.clone();
-        let compressed = self.store.data.slice(range).read_bytes()?;
-        self.decompress(&compressed)?;
-        self.current = Some(block);
-        Ok(())
+        Ok(self.store.data.slice(range).read_bytes()?)
     }
 
     fn decompress(&mut self, compressed: &[u8]) -> Result<()> {
-        self.buffer.clear();
-        let codec = self.store.codec;
-        if matches!(codec, Codec::None) {
-            self.buffer.extend_from_slice(compressed);
-            return Ok(());
-        }
-        let (size, body) =
-            compressed.split_first_chunk::<4>().ok_or_else(|| damaged("a block is too short"))?;
-        let size = u32::from_le_bytes(*size) as usize;
-        let written = match codec {
+        match self.store.codec {
+            Codec::None => {
+                self.buffer.clear();
+                self.buffer.extend_from_slice(compressed);
+                Ok(())
+            }
+            Codec::Lz4 => {
+                let (size, body) = sized(compressed)?;
+                lz4::decompress(body, size, size, &mut self.buffer)
+            }
             Codec::Zstd => {
+                let (size, body) = sized(compressed)?;
+                self.buffer.clear();
                 self.buffer.try_reserve_exact(size).map_err(|_| damaged("a block is too large"))?;
-                if self.zstd.is_none() {
-                    self.zstd = zstd::bulk::Decompressor::new().ok();
+                let written = ZSTD.with_borrow_mut(|kept| {
+                    let zstd = match kept {
+                        Some(zstd) => zstd,
+                        None => kept.insert(Decompressor::new()?),
+                    };
+                    zstd.decompress_to_buffer(body, &mut self.buffer)
+                });
+                match written.map_err(|e| damaged(&e.to_string()))? {
+                    written if written == size => Ok(()),
+                    _ => Err(damaged("a block has another length than it says")),
                 }
-                let zstd = self.zstd.as_mut().ok_or_else(|| EngineError::internal("no zstd"))?;
-                zstd.decompress_to_buffer(body, &mut self.buffer)
-                    .map_err(|e| damaged(&e.to_string()))?
             }
-            _ => {
-                // one byte of lz4 never expands to more than 255
-                if size / 255 > body.len() {
-                    return Err(damaged("a block is too large"));
-                }
-                self.buffer.resize(size, 0);
-                lz4_flex::block::decompress_into(body, &mut self.buffer)
-                    .map_err(|e| damaged(&e.to_string()))?
-            }
-        };
-        if written != size {
-            return Err(damaged("a block has another length than it says"));
         }
-        Ok(())
     }
+}
+
+/// The length of a block, which is told before it.
+fn sized(compressed: &[u8]) -> Result<(usize, &[u8])> {
+    let (size, body) =
+        compressed.split_first_chunk::<4>().ok_or_else(|| damaged("a block is too short"))?;
+    Ok((u32::from_le_bytes(*size) as usize, body))
 }

@@ -5,6 +5,7 @@ pub mod build;
 pub mod convert;
 mod doc_store;
 pub mod fast;
+mod lz4;
 mod offsets;
 pub mod stored_value;
 pub mod text;

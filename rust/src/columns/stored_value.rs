@@ -170,6 +170,17 @@ impl<'a> Cursor<'a> {
         Some(start)
     }
 
+    /// Goes over one document: its bytes.
+    #[inline]
+    pub fn document(&mut self) -> Option<&'a [u8]> {
+        let start = self.rest;
+        for _ in 0..self.vint()? {
+            self.field()?;
+            self.skip()?;
+        }
+        start.get(..start.len() - self.rest.len())
+    }
+
     /// Goes over one value without reading it.
     #[inline]
     pub fn skip(&mut self) -> Option<()> {
