@@ -10,6 +10,7 @@ pub mod cancel;
 pub mod columns;
 pub mod directory;
 pub mod error;
+pub mod hash;
 pub mod inspect;
 pub mod manifest;
 pub mod merge;

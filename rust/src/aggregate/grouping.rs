@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use arrow::array::BooleanArray;
 
-use super::keys::{KeyColumn, NumberMap};
+use super::keys::KeyColumn;
 use super::raw::{Block, Raw};
 use crate::error::{EngineError, Result};
+use crate::hash::NumberMap;
 
 /// Combinations of two keys up to this many are numbered in a table instead of a hash map.
 const DENSE: usize = 1 << 20;

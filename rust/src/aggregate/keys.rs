@@ -1,7 +1,6 @@
 //! Group keys: every value of a key gets a small number, numbers of several keys are combined.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray, UInt32Array};
 use arrow::compute::take;
@@ -13,39 +12,13 @@ use super::raw::{Block, Raw};
 use super::request::{Key, NamedRange};
 use crate::columns::convert::cast;
 use crate::error::{EngineError, Result};
+use crate::hash::NumberMap;
 use crate::open::Column;
 use crate::query::{KindOf, range_test, whole_values};
 use crate::search::one_zero;
 
 /// Ranges of numbers up to this wide are numbered directly.
 const DIRECT: i128 = 1 << 16;
-
-/// A cheap hash for keys that are numbers already.
-#[derive(Default)]
-pub struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let mixed = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 29);
-    }
-
-    fn write_i64(&mut self, number: i64) {
-        self.write_u64(number as u64);
-    }
-}
-
-pub type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 
 /// Values of one key seen so far; number 0 is null.
 pub enum Numbered {

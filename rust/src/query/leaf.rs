@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 use serde_json::Value;
 use tantivy::query::{
-    AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, FastFieldRangeQuery, Occur, Query, RangeQuery,
-    TermQuery, TermSetQuery,
+    AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Query, RangeQuery, TermQuery,
+    TermSetQuery,
 };
 use tantivy::schema::{FieldType, IndexRecordOption};
 use tantivy::{BitSet, DateTime, Term, i64_to_u64, u64_to_f64};
@@ -17,6 +17,7 @@ use super::json::Place;
 use super::literal::{FloatSpan, Kind, Span};
 use super::needles::{needle_of, trigrams_of};
 use super::parts::Cover;
+use super::ranges::ColumnRange;
 use super::scan::{FunctionQuery, scan_column, scan_path};
 use super::test::{Leaf, Test};
 use super::tree::{Bound, Node};
@@ -40,6 +41,8 @@ const NANOS_PER_DAY: i128 = 86_400_000_000_000;
 const MICROS_PER_DAY: i128 = 86_400_000_000;
 /// Up to this many values are looked up one by one.
 const FEW_TERMS: usize = 64;
+/// So many rows of a column of numbers are compared in the time of one lookup.
+const ROWS_PER_LOOKUP: u64 = 256;
 /// The same for splits where every lookup is a request.
 const FEW_REMOTE: usize = 4;
 
@@ -78,7 +81,7 @@ impl<'a> Target<'a> {
             if let Some(query) = self.place().and_then(|place| place.equals(&spans)) {
                 return Ok(query);
             }
-            return Ok(self.nested(Test::Spans(spans)));
+            return Ok(self.nested(Test::spans(spans)));
         }
         if self.column.encoding == Encoding::Ip {
             let texts = values.iter().filter_map(|v| v.as_str());
@@ -91,15 +94,15 @@ impl<'a> Target<'a> {
         // each looked-up value of a remote split costs requests, its fast column only one
         let remote = self.split.directory.is_remote() && self.column.fast;
         let few = spans.len() <= if remote { FEW_REMOTE } else { FEW_TERMS };
-        if remote && !few {
-            return Ok(scan_column(self.split, self.column, Test::Spans(spans), None));
+        if !few && (remote || self.is_scanned_sooner(spans.len())) {
+            return Ok(scan_column(self.split, self.column, Test::spans(spans), None));
         }
         let written: Vec<Span> = spans.iter().map(|span| written_span(self.column, span)).collect();
         if !few && let Some(terms) = self.exact_terms(&written) {
             return Ok(Box::new(TermSetQuery::new(terms)));
         }
         if !few && !matches!(self.column.encoding, Encoding::String | Encoding::StringBytes) {
-            return Ok(scan_column(self.split, self.column, Test::Spans(spans), None));
+            return Ok(scan_column(self.split, self.column, Test::spans(spans), None));
         }
         let queries = spans.into_iter().map(|span| self.span(span));
         Ok(any_of(queries.collect::<Result<_>>()?))
@@ -112,7 +115,7 @@ impl<'a> Target<'a> {
             if let Some(query) = self.place().and_then(|place| place.range(&span)) {
                 return Ok(query);
             }
-            return Ok(self.nested(Test::Spans(vec![span])));
+            return Ok(self.nested(Test::spans(vec![span])));
         }
         if self.column.encoding == Encoding::Ip {
             return Ok(address::range(self.column, lower, upper));
@@ -242,6 +245,13 @@ impl<'a> Target<'a> {
         scan_path(self.split, self.column, path, leaf, test)
     }
 
+    /// Whether it takes less time to go through the column of whole numbers than to look up so many of them.
+    fn is_scanned_sooner(&self, numbers: usize) -> bool {
+        let is_whole = matches!(self.kind(), Some(Kind::Whole | Kind::Decimal(_)));
+        let rows = self.split.num_docs() + self.split.num_deleted();
+        self.column.fast && is_whole && rows <= ROWS_PER_LOOKUP.saturating_mul(numbers as u64)
+    }
+
     /// Terms that match exactly these values in the inverted index, if there are any.
     fn exact_terms(&self, spans: &[Span]) -> Option<Vec<Term>> {
         let column = self.column;
@@ -323,7 +333,7 @@ impl<'a> Target<'a> {
         if let Some(terms) = self.exact_terms(std::slice::from_ref(&written)) {
             return Ok(any_of(terms.into_iter().map(term_query).collect()));
         }
-        let scan = |span: Span| scan_column(self.split, column, Test::Spans(vec![span]), None);
+        let scan = |span: Span| scan_column(self.split, column, Test::spans(vec![span]), None);
         // texts are compared as numbers; what is in no index and in no column is looked at row by row
         if column.number_as_text || !(column.indexed || column.fast) {
             return Ok(scan(span));
@@ -373,7 +383,7 @@ impl<'a> Target<'a> {
                     }
                     _ => None,
                 };
-                let test = Test::Spans(vec![Span::Text(low, high)]);
+                let test = Test::spans(vec![Span::Text(low, high)]);
                 scan_column(self.split, column, test, among)
             }
             _ => scan(span),
@@ -495,7 +505,7 @@ fn text_end<T>(end: Option<(T, bool)>, term: impl Fn(T) -> Term) -> End<Term> {
 }
 
 pub fn fast_range(lower: End<Term>, upper: End<Term>) -> Box<dyn Query> {
-    Box::new(FastFieldRangeQuery::new(lower, upper))
+    ColumnRange::boxed(lower, upper)
 }
 
 pub fn range_query(column: &Column, lower: End<Term>, upper: End<Term>) -> Box<dyn Query> {

@@ -14,6 +14,8 @@ mod members;
 mod near;
 mod needles;
 mod parts;
+mod points;
+mod ranges;
 mod rows;
 mod scan;
 mod simple;
@@ -66,7 +68,7 @@ pub fn range_test(
     };
     let (lower, upper) = (bound(from, true), bound(to, false));
     let span = literal::Span::range(kind, lower.as_ref(), upper.as_ref())?;
-    Ok(ValueTest::Spans(vec![span]))
+    Ok(ValueTest::spans(vec![span]))
 }
 
 struct Builder<'a> {

@@ -207,7 +207,7 @@ impl Rows<'_> {
             });
         }
         match Kind::of(array.data_type()) {
-            Some(kind) => Test::Spans(vec![span(kind)?]).check(array),
+            Some(kind) => Test::spans(vec![span(kind)?]).check(array),
             None => self.unknown(field),
         }
     }

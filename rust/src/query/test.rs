@@ -1,12 +1,12 @@
 //! A condition on one value, checked on Arrow arrays or on stored values.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 
 use super::literal::{Kind, Span, between};
+use super::points::Points;
 use crate::columns::build::{Builder, Unit, cast};
 use crate::columns::stored_value::Stored;
 use crate::error::Result;
@@ -19,10 +19,17 @@ pub type Holds = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 #[derive(Clone)]
 pub enum Test {
     /// Inside any of the spans.
-    Spans(Vec<Span>),
+    Spans(Spans),
     /// A text for which this holds.
     Text(Holds),
     Exists,
+}
+
+/// Spans, and what is made of them once to compare many values with.
+#[derive(Clone)]
+pub struct Spans {
+    list: Vec<Span>,
+    points: Option<Arc<Points>>,
 }
 
 /// The values at the end of a path into a nested column: their type, if it is declared, and what their
@@ -34,6 +41,12 @@ pub struct Leaf {
 }
 
 impl Test {
+    /// A value inside any of the spans.
+    pub fn spans(list: Vec<Span>) -> Test {
+        let points = Points::of(&list).map(Arc::new);
+        Test::Spans(Spans { list, points })
+    }
+
     /// One answer per row; null rows never match.
     pub fn check(&self, array: &ArrayRef) -> Result<Vec<bool>> {
         let mut found: Vec<bool> = match self {
@@ -68,7 +81,11 @@ impl Test {
     }
 }
 
-fn check_spans(spans: &[Span], array: &ArrayRef) -> Result<Vec<bool>> {
+fn check_spans(Spans { list: spans, points }: &Spans, array: &ArrayRef) -> Result<Vec<bool>> {
+    let whole_hit = |value: i128| match points {
+        Some(points) => points.contains(value),
+        None => whole_hit(spans, value),
+    };
     let any = |hit: &dyn Fn(&Span) -> bool| spans.iter().any(hit);
     Ok(match Kind::of(array.data_type()) {
         Some(Kind::Bool) => {
@@ -90,16 +107,11 @@ fn check_spans(spans: &[Span], array: &ArrayRef) -> Result<Vec<bool>> {
         Some(Kind::Whole) => {
             let values = whole_values(array)?;
             let values = values.as_primitive::<Int64Type>();
-            let points = points(spans);
-            let hit = |value: i64| match &points {
-                Some(points) => points.contains(&i128::from(value)),
-                None => whole_hit(spans, i128::from(value)),
-            };
-            values.values().iter().map(|&value| hit(value)).collect()
+            values.values().iter().map(|&value| whole_hit(i128::from(value))).collect()
         }
         Some(Kind::Decimal(_)) => {
             let values = array.as_primitive::<Decimal128Type>();
-            values.values().iter().map(|&value| whole_hit(spans, value)).collect()
+            values.values().iter().map(|&value| whole_hit(value)).collect()
         }
         Some(Kind::Float) => {
             let values = cast(array, &DataType::Float64)?;
@@ -136,18 +148,6 @@ fn check_spans(spans: &[Span], array: &ArrayRef) -> Result<Vec<bool>> {
         }
         None => vec![false; array.len()],
     })
-}
-
-/// Many single numbers as a set: looking into it beats comparing with each.
-fn points(spans: &[Span]) -> Option<HashSet<i128>> {
-    if spans.len() <= 8 {
-        return None;
-    }
-    let points = spans.iter().filter(|span| **span != Span::Empty).map(|span| match span {
-        Span::Whole(low, high) if low == high => Some(*low),
-        _ => None,
-    });
-    points.collect()
 }
 
 fn whole_hit(spans: &[Span], value: i128) -> bool {
