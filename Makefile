@@ -58,10 +58,15 @@ debian = command -v $(1) >/dev/null \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $(2) >/dev/null; } \
 	|| echo "no $(1): $(3) will be skipped (apt-get install $(2))"
 # take a file from the cache if it was built from equal sources before, in whichever clone, else build it:
-# $(call cached,WHAT IT DEPENDS ON BESIDE SOURCES,SOURCES,COMMANDS that write $$fresh); the newest 20 are kept
+# $(call cached,WHAT IT DEPENDS ON BESIDE SOURCES,SOURCES,COMMANDS that write $$fresh); the newest 20 are kept.
+# One clone builds at a time: they share the folder where cargo puts its result
 cached = @built=$(CACHE)/built; mkdir -p $$built $(@D); \
 	kept=$$built/$$({ echo $(1); sha256sum $(sort $(2)); } | sha256sum | cut -c1-32)-$(@F); \
-	fresh=$$kept.$$$$; if ! test -f $$kept; then $(3); mv $$fresh $$kept; fi; \
+	if ! test -f $$kept; then \
+		exec 9>$(CACHE)/built.lock; ! command -v flock >/dev/null || flock 9; \
+		fresh=$$kept.$$$$; if ! test -f $$kept; then $(3); mv $$fresh $$kept; fi; \
+		exec 9>&-; \
+	fi; \
 	touch $$kept; cp $$kept $@.new; mv $@.new $@; \
 	ls -t $$built | tail -n +21 | sed "s|^|$$built/|" | xargs rm -f
 RUST_SOURCES := $(shell find rust/src -name '*.rs') rust/Cargo.toml rust/Cargo.lock
