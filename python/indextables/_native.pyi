@@ -8,6 +8,7 @@ __all__ = [
     "ArrowBatch",
     "ArrowStream",
     "Cancel",
+    "Fields",
     "Listing",
     "LogLines",
     "Query",

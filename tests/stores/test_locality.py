@@ -18,7 +18,12 @@ HOSTS = ["one", "two", "three"]
 
 def planned(url, options, hosts):
     body = {
-        "options": {**options, "path": url, "read.splitsPerTask": "2"},
+        "options": {
+            **options,
+            "path": url,
+            "read.splitsPerTask": "2",
+            "read.local.enabled": "false",
+        },
         "session": {"spark.default.parallelism": "4"},
         "executors": [{"id": str(i), "host": host} for i, host in enumerate(hosts)],
         "schema": SCHEMA.to_json(),

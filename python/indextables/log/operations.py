@@ -18,6 +18,7 @@ from indextables.log.actions import (
 )
 from indextables.log.snapshot import Snapshot
 from indextables.log.transaction import Operation, Transaction
+from indextables.model import kernels as pc
 
 
 def drop_matching(
@@ -76,7 +77,7 @@ def _same(one: AddFile, other: AddFile) -> bool:
 def touched(read: Snapshot, paths: list[str]) -> pa.Table:
     """The entries of these paths."""
     table = read.files()
-    wanted = pa.compute.is_in(table["path"], value_set=pa.array(paths, pa.string()))
+    wanted = pc.is_in(table["path"], value_set=pa.array(paths, pa.string()))
     return table.filter(wanted)
 
 
