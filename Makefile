@@ -28,6 +28,8 @@ SITE ?= $(CURDIR)/site
 LINTED := python tests benches jvm packaging
 JAR := python/indextables/jars/indextables-hooks.jar
 NATIVE := python/indextables/_native.abi3.so
+# Spark's classes as the JVMs of the tests map them; it fits the jars of this folder only
+CLASSES := $(VENV)/spark.jsa
 # what cargo calls a shared library, and how it finds the symbols of the interpreter
 ifeq ($(shell uname -s),Darwin)
 DYLIB := dylib
@@ -93,7 +95,7 @@ jar: $(JAR)
 demo: $(VENV)/.ready $(NATIVE) $(JAR) ## Index, search, aggregate and change a sample of log events
 	$(BIN)/python -m indextables.cli demo
 
-test: setup ## Run the tests
+test: setup $(CLASSES) ## Run the tests
 	cargo test --quiet --manifest-path rust/Cargo.toml
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
@@ -191,6 +193,10 @@ $(NATIVE): $(RUST_SOURCES) $(VENV)/.ready | $(PYO3_CONFIG_FILE)
 $(JAR): $(SCALA_SOURCES) jvm/build.py $(VENV)/.ready
 	$(call cached,$(SPARK),$(SCALA_SOURCES) jvm/build.py, \
 		echo "Compiling the hooks jar: about a minute"; $(BIN)/python jvm/build.py $$fresh)
+
+# tests run without it too, only longer
+$(CLASSES): tests/archive_classes.py $(VENV)/.ready $(JAR) | $(NATIVE)
+	-$(BIN)/python -m tests.archive_classes $@
 
 $(ACTIONLINT):
 	@mkdir -p $(@D)

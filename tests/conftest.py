@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,13 @@ settings.register_profile("explore", CALM)
 settings.load_profile(os.environ.get("INDEXTABLES_CASES", "quiet"))
 
 # for every JVM that a test starts, also by way of others: none lives long enough to earn back what
-# the second compiler costs, and all of them share few cores
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# the second compiler costs, and all of them share few cores. Nothing is said of an archive of
+# classes that does not fit, such as to a JVM without Spark
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:disable -Xlog:all=error:stderr"
+_CLASSES = Path(sys.prefix, "spark.jsa")  # `make test` writes it
+if _CLASSES.exists():
+    os.environ.setdefault("JDK_JAVA_OPTIONS", f"{JVM_OPTIONS} -XX:SharedArchiveFile={_CLASSES}")
+os.environ.setdefault("JDK_JAVA_OPTIONS", JVM_OPTIONS)
 # folders whose tests share a server that takes longer to start than they take
 _ONE_WORKER = ("tests/cluster/", "tests/connect/")
 
