@@ -132,3 +132,26 @@ def test_a_damaged_source_is_skipped_and_stays_live(path):
     assert [skip["path"] for skip in skips] == [broken]
     assert skips[0]["skip_retry_after"] > skips[0]["skip_timestamp"]
     assert merge(path)["status"] == "no_action"
+
+
+@pytest.mark.parametrize("layout", ["compatible", "lean"])
+def test_strings_of_deleted_rows_leave_the_table_with_a_merge(table_path, layout):
+    """Statistics do not keep them either; those of the rows that stay are bounds still."""
+    names = ["anna", "bert", "carl", "zoe"]
+    given = pa.table(
+        {"id": [1, 2, 3, 4], "name": names, "text": [f"{name} here" for name in names]}
+    )
+    options = {"indexing.typemap.text": "text", "indexing.layout": layout}
+    indextables.write(given, table_path, options=options)
+    indextables.write(given.slice(1, 2), table_path)
+    delete(table_path, "id IN (1, 4)")
+    assert merge(table_path)["status"] == "success"
+    (entry,) = indextables.open(table_path).files().to_pylist()
+    low, high = dict(entry["minValues"]), dict(entry["maxValues"])
+    assert (low["name"], high["name"]) == ("bert", "carl")
+    assert "text" not in low | high
+    split = (Path(table_path) / entry["path"]).read_bytes()
+    assert b"anna" not in split
+    assert b"zoe" not in split
+    assert indextables.open(table_path).count("name >= 'bert' AND name < 'd'") == 4
+    assert indextables.open(table_path).count("name = 'anna'") == 0

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pyroaring import BitMap
 
 from indextables.config import log as keys
+from indextables.engine.writer import ColumnStats
 from indextables.errors import ConflictError, StorageError
+from indextables.expr.values import kind_of
 from indextables.index.vectors import load_deletions
 from indextables.log import AddFile, SkipFile, entries, operations
 from indextables.log.conflicts import conflict
@@ -22,12 +24,15 @@ from indextables.plan.merge_companion import moved_documents, with_runs
 from indextables.plan.orphans import HOUR_MS
 from indextables.rows.change_rows import put_vectors
 from indextables.save.splits import features_of
+from indextables.save.statistics import render_extremes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from indextables.config.settings import Settings
     from indextables.log import Snapshot
     from indextables.log.actions import Action, DeletionVector
+    from indextables.model.types import Struct
     from indextables.read.table import OpenTable
 
 _log = logging.getLogger("indextables.merge")
@@ -84,7 +89,7 @@ def commit_batch(
         gone = operations.removals(touched(newest, merged), data_change=False)
         come = (
             replace(
-                merged_file(group, before, table.now_ms()),
+                merged_file(group, before, table.now_ms(), table.settings),
                 deletion_vector=vectors.get(group.output),
             )
             for group in kept
@@ -155,11 +160,13 @@ def _hidden_rows(
     return put_vectors(table.log, hidden, table.settings) if hidden else {}
 
 
-def merged_file(group: MergedGroup, before: Snapshot, now: int) -> AddFile:
+def merged_file(group: MergedGroup, before: Snapshot, now: int, settings: Settings) -> AddFile:
     """The entry of a merged split, with the folded statistics of its sources."""
     info = group.result["info"]
     sources = touched(before, list(group.merged))
     low, high = fold_statistics(sources, before.schema, before.schema.names)
+    if sources["deletionVector"].null_count < sources.num_rows:
+        low, high = _without_deleted(low, high, info["columns"], before.schema, settings)
     tags = entries.to_adds(sources.slice(0, 1))[0].split_tags
     merges = max(value or 0 for value in sources["numMergeOps"].to_pylist()) + 1
     merged = AddFile(
@@ -181,6 +188,24 @@ def merged_file(group: MergedGroup, before: Snapshot, now: int) -> AddFile:
         uncompressed_size_bytes=info["uncompressed_size"],
     )
     return with_runs(merged, entries.to_adds(sources), info["runs"]) if info["runs"] else merged
+
+
+def _without_deleted(
+    low: Mapping[str, str],
+    high: Mapping[str, str],
+    columns: Mapping[str, Mapping[str, Any]],
+    schema: Struct,
+    settings: Settings,
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Bounds without strings of rows that were deleted: those of the merged split, or none."""
+    strings = {field.name for field in schema.fields if kind_of(field.type) == "string"} & {*low}
+    merged = {name: ColumnStats(**columns[name]) for name in strings if name in columns}
+    live = render_extremes(merged, schema, settings)
+    kept = (
+        {name: text for name, text in side.items() if name not in strings} for side in (low, high)
+    )
+    least, greatest = (old | new for old, new in zip(kept, live, strict=True))
+    return least, greatest
 
 
 def _skips(table: OpenTable, before: Snapshot, groups: Sequence[MergedGroup]) -> list[SkipFile]:

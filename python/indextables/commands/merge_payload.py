@@ -16,6 +16,7 @@ from indextables.model.types import Struct, render_schema
 from indextables.plan.fields import plan_fields
 from indextables.plan.merge_companion import gone_documents
 from indextables.read.companion import as_indexed
+from indextables.save.statistics import stats_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +84,7 @@ def _engine_options(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = {
         "layout": settings.get(indexing.LAYOUT),
         "heap_bytes": settings.get(keys.MERGE_HEAP_BYTES),
+        "stats_length": stats_length(settings),
     }
     temp = settings.get(keys.MERGE_TEMP_DIRECTORY)
     level = settings.get(keys.MERGE_COMPRESSION_LEVEL)

@@ -172,7 +172,8 @@ def _committed(table: OpenTable, read: Snapshot, written: _Written, settings: Se
             raise conflict(Operation.REINDEX, None, newest.version, detail)
         metadata = replace(newest.metadata, configuration=dict(written.reindexing.configuration))
         gone = operations.removals(newest.files(), data_change=False)
-        return (metadata, *gone, *(merged_file(group, read, table.now_ms()) for group in groups))
+        come = (merged_file(group, read, table.now_ms(), settings) for group in groups)
+        return (metadata, *gone, *come)
 
     # the sources and their order: a concurrent delete uses it to find its rows
     sources = {group.output: list(group.merged) for group in groups}

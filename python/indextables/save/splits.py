@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 Place: TypeAlias = tuple[dict[str, str], int | None]
 
 _log = logging.getLogger("indextables.write")
-_ALL_CHARACTERS = 1 << 31
 
 
 def features_of(settings: Settings) -> frozenset[str]:
@@ -87,7 +86,7 @@ class WriteSpec:
         chosen: dict[str, Any] = {
             "layout": self.settings.get(indexing.LAYOUT),
             "heap_bytes": self.settings.get(keys.HEAP_BYTES),
-            "stats_length": stats_length(self.settings) or _ALL_CHARACTERS,
+            "stats_length": stats_length(self.settings),
         }
         temp = self.settings.get(keys.TEMP_DIRECTORY)
         return chosen | ({"temp_dir": temp} if temp else {})

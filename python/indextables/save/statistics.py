@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 _EPOCH = date(1970, 1, 1)
 _HIGHEST = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
+_ALL = 1 << 31
 
 
-def stats_length(settings: Settings) -> int | None:
-    """How many characters of a string minimum or maximum are stored; None for all."""
-    return settings.get(keys.STATS_MAX_LENGTH) if settings.get(keys.TRUNCATE_STATS) else None
+def stats_length(settings: Settings) -> int:
+    """How many characters of a string minimum or maximum are stored."""
+    return settings.get(keys.STATS_MAX_LENGTH) if settings.get(keys.TRUNCATE_STATS) else _ALL
 
 
 def render_extremes(
@@ -39,7 +40,7 @@ def render_extremes(
             continue
         least = _render(stats.min, field.type)
         greatest = _render(stats.max, field.type)
-        if most is not None and kind_of(field.type) == "string":
+        if kind_of(field.type) == "string":
             greatest = cut_up(greatest, most)
             least = None if least is None else least[:most]
         # a single bound would claim something about values it does not cover

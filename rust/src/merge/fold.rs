@@ -5,12 +5,14 @@ use std::cmp::Ordering;
 use arrow::datatypes::DataType;
 use roaring::RoaringBitmap;
 use serde_json::Value;
+use tantivy::columnar::DynamicColumn;
 use tantivy::{Index, ReloadPolicy, SegmentReader};
 
 use crate::error::{EngineError, Result};
 use crate::merge::input::OpenInput;
 use crate::source::Run;
 use crate::split::{Encoding, Layout, NullRows, Sidecar, SidecarColumn, SourceFiles, to_spark};
+use crate::write::Bounds;
 
 /// Whether the columns of both inputs have the same meaning, so that their sidecars can be folded.
 pub fn have_one_meaning(left: &OpenInput, right: &OpenInput) -> bool {
@@ -47,7 +49,12 @@ fn widest(parts: &[Part<'_>]) -> Value {
 }
 
 /// The sidecar and the null rows of the merged index; none if the inputs have none.
-pub fn fold(open: &[OpenInput], merged: &Index) -> Result<(Option<Sidecar>, NullRows)> {
+/// Bounds of strings have up to `length` characters.
+pub fn fold(
+    open: &[OpenInput],
+    merged: &Index,
+    length: usize,
+) -> Result<(Option<Sidecar>, NullRows)> {
     let Some(sidecars) =
         open.iter().map(|input| input.sidecar.as_ref()).collect::<Option<Vec<_>>>()
     else {
@@ -66,7 +73,11 @@ pub fn fold(open: &[OpenInput], merged: &Index) -> Result<(Option<Sidecar>, Null
         .map(|at| {
             let parts: Vec<Part<'_>> =
                 sidecars.iter().map(|s| Part { column: &s.columns[at], rows: s.rows }).collect();
-            fold_column(&parts, &segment, &nulls, any_deleted)
+            let mut column = fold_column(&parts, &segment, &nulls, any_deleted)?;
+            if any_deleted {
+                (column.min, column.max) = without_deleted(&segment, &column, length)?;
+            }
+            Ok(column)
         })
         .collect::<Result<Vec<_>>>()?;
     let any = |layout| sidecars.iter().any(|sidecar| sidecar.layout == layout);
@@ -157,6 +168,40 @@ fn fold_column(
     let inexact = parts.iter().any(|part| part.column.inexact);
     let data_type = widest(parts);
     Ok(SidecarColumn { overlong, inexact, nulls: count, min, max, data_type, ..first.clone() })
+}
+
+/// The bounds of a merged column without values of rows that were deleted: strings that nobody has any
+/// more must not stay readable. Numbers may be bounds that no row has.
+fn without_deleted(
+    segment: &SegmentReader,
+    column: &SidecarColumn,
+    length: usize,
+) -> Result<(Option<Value>, Option<Value>)> {
+    let bounds = (column.min.clone(), column.max.clone());
+    match column.encoding {
+        Encoding::String if !column.overlong && bounds != (None, None) => {
+            Ok(live_strings(segment, &column.name)?.to_json(length))
+        }
+        Encoding::String | Encoding::StringBytes | Encoding::Text => Ok((None, None)),
+        _ => Ok(bounds),
+    }
+}
+
+/// The first and the last of the strings that a fast column has.
+fn live_strings(segment: &SegmentReader, name: &str) -> Result<Bounds> {
+    for handle in segment.fast_fields().dynamic_column_handles(name)? {
+        if let DynamicColumn::Str(strings) = handle.open()? {
+            let terms = strings.dictionary();
+            let Some(last) = terms.num_terms().checked_sub(1) else { continue };
+            let term = |ord: usize| -> Result<Vec<u8>> {
+                let mut bytes = Vec::new();
+                terms.ord_to_term(ord as u64, &mut bytes)?;
+                Ok(bytes)
+            };
+            return Ok(Bounds::Text(term(0)?, term(last)?));
+        }
+    }
+    Ok(Bounds::None)
 }
 
 fn is_fast(segment: &SegmentReader, name: &str) -> Result<bool> {

@@ -82,7 +82,7 @@ fn merge_alike(
     if options.store_compression.is_some() {
         compress::compress_rows(&index, &scratch)?;
     }
-    let (sidecar, nulls) = fold::fold(&open, &index)?;
+    let (sidecar, nulls) = fold::fold(&open, &index, options.stats_length)?;
     forget_documents(&index, &scratch)?;
     Ok(FinishedSegment { index, scratch, sidecar, nulls })
 }

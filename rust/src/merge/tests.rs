@@ -41,9 +41,14 @@ struct Opened {
     sidecar: Sidecar,
 }
 
+fn open_sidecar(store: &Store, path: &str) -> Result<Sidecar> {
+    let directory = BundleDirectory::open(store.source(path, None)?, None)?;
+    Ok(serde_json::from_slice(&directory.file(SIDECAR_FILE)?.expect("a sidecar"))?)
+}
+
 fn open(store: &Store, path: &str) -> Result<Opened> {
     let directory = BundleDirectory::open(store.source(path, None)?, None)?;
-    let sidecar = serde_json::from_slice(&directory.file(SIDECAR_FILE)?.expect("a sidecar"))?;
+    let sidecar = open_sidecar(store, path)?;
     let nulls =
         directory.file(NULLS_FILE)?.map_or(Ok(NullRows::default()), |b| NullRows::parse(&b))?;
     let searcher = Index::open(directory)?.reader()?.searcher();
@@ -132,5 +137,31 @@ fn splits_of_different_layouts_are_written_again() -> Result<()> {
     let opened = open(&store, "merged.split")?;
     let ids: Vec<Option<i64>> = (2..19).map(|i| (i % 5 != 0).then_some(i)).collect();
     assert_eq!(opened.ids, ids);
+    Ok(())
+}
+
+#[test]
+fn strings_of_deleted_rows_are_no_bounds() -> Result<()> {
+    let store = Store::open("memory:///merge-bounds", "")?;
+    let spec = FieldSpec { name: "text".into(), role: Role::Text, ..FieldSpec::default() };
+    let strings = || Arc::new(StringArray::from(vec!["anna", "bert", "zoe"])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("name", strings()), ("text", strings())])?;
+    let mut writer = SplitWriter::new(batch.schema(), vec![spec], WriteOptions::default())?;
+    writer.write(&batch)?;
+    writer.finish(&store, "a", None)?;
+    let bounds = |deleted: &[u32], column: &str| -> Result<_> {
+        let (path, options) = (format!("{column}-{deleted:?}"), WriteOptions::default());
+        merge(&[input("a", deleted)], &store, &path, None, None, &options, &Cancel::default())?;
+        let found = open_sidecar(&store, &path)?;
+        let column = found.column(column).expect("a column");
+        Ok((column.min.clone(), column.max.clone()))
+    };
+    let of = |min: &str, max: &str| (Some(min.into()), Some(max.into()));
+    assert_eq!(bounds(&[], "name")?, of("anna", "zoe"));
+    assert_eq!(bounds(&[], "text")?, of("anna", "zoe"));
+    assert_eq!(bounds(&[0], "name")?, of("bert", "zoe"));
+    assert_eq!(bounds(&[0, 2], "name")?, of("bert", "bert"));
+    // only rows tell what a text column still has
+    assert_eq!(bounds(&[0], "text")?, (None, None));
     Ok(())
 }

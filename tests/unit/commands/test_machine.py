@@ -84,6 +84,7 @@ class Table(RuleBasedStateMachine):
             "uncompressed_size": size,
             "runs": [],
             "doc_mapping": [],
+            "columns": {},
         }
         return {"info": info, "skipped": {}}
 

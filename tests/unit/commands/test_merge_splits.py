@@ -27,6 +27,7 @@ def _merged(payload, skipped=()):
             "uncompressed_size": size,
             "runs": [],
             "doc_mapping": [{"name": "id", "type": "i64"}],
+            "columns": {},
         },
         "skipped": dict.fromkeys(skipped, "broken"),
     }
