@@ -7,8 +7,9 @@ use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type};
 
 use super::raw::Block;
+use crate::columns::convert::whole_values;
 use crate::error::Result;
-use crate::query::{compare_floats, whole_values};
+use crate::query::compare_floats;
 
 /// Which group each row of a block belongs to.
 pub enum Groups<'a> {

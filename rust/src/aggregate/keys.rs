@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::raw::{Block, Raw};
 use super::request::{Key, NamedRange};
-use crate::columns::convert::cast;
+use crate::columns::convert::{cast, whole_values};
 use crate::error::{EngineError, Result};
 use crate::hash::NumberMap;
 use crate::open::Column;
-use crate::query::{KindOf, range_test, whole_values};
+use crate::query::{KindOf, range_test};
 use crate::search::one_zero;
 
 /// Ranges of numbers up to this wide are numbered directly.

@@ -40,6 +40,14 @@ pub fn from_whole(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     }
 }
 
+/// Integers, days or microseconds as 64-bit numbers.
+pub fn whole_values(array: &ArrayRef) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::Date32 => cast(&cast(array, &DataType::Int32)?, &DataType::Int64),
+        _ => cast(array, &DataType::Int64),
+    }
+}
+
 /// What nested numbers count that were written as this type.
 pub fn unit_of(written: Option<&DataType>) -> Unit {
     if written == Some(&DataType::Date32) { Unit::Days } else { Unit::Plain }

@@ -6,7 +6,8 @@ use std::ops::Bound as End;
 use tantivy::Term;
 use tantivy::query::{EmptyQuery, Query};
 
-use super::leaf::{range_query, term_query};
+use super::leaf::term_query;
+use super::spans::range_query;
 use super::tree::Bound;
 use crate::open::Column;
 

@@ -8,6 +8,7 @@ use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use super::literal::{Kind, Span, between};
 use super::points::Points;
 use crate::columns::build::{Builder, Unit, cast};
+use crate::columns::convert::whole_values;
 use crate::columns::stored_value::Stored;
 use crate::error::Result;
 use crate::texts::{TEXT, bytes_of};
@@ -156,12 +157,4 @@ fn whole_hit(spans: &[Span], value: i128) -> bool {
         Span::Float(span) => span.contains(value as f64),
         _ => false,
     })
-}
-
-/// Integers, days or microseconds as 64-bit numbers.
-pub fn whole_values(array: &ArrayRef) -> Result<ArrayRef> {
-    match array.data_type() {
-        DataType::Date32 => cast(&cast(array, &DataType::Int32)?, &DataType::Int64),
-        _ => cast(array, &DataType::Int64),
-    }
 }
