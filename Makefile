@@ -61,11 +61,11 @@ debian = command -v $(1) >/dev/null \
 	|| echo "no $(1): $(3) will be skipped (apt-get install $(2))"
 # take a file from the cache if it was built from equal sources before, in whichever clone, else build it:
 # $(call cached,WHAT IT DEPENDS ON BESIDE SOURCES,SOURCES,COMMANDS that write $$fresh); the newest 20 are kept.
-# One clone builds at a time: they share the folder where cargo puts its result
+# One clone builds it at a time: they share the folder where cargo puts its result
 cached = @built=$(CACHE)/built; mkdir -p $$built $(@D); \
 	kept=$$built/$$({ echo $(1); sha256sum $(sort $(2)); } | sha256sum | cut -c1-32)-$(@F); \
 	if ! test -f $$kept; then \
-		exec 9>$(CACHE)/built.lock; ! command -v flock >/dev/null || flock 9; \
+		exec 9>$(CACHE)/$(@F).lock; ! command -v flock >/dev/null || flock 9; \
 		fresh=$$kept.$$$$; if ! test -f $$kept; then $(3); mv $$fresh $$kept; fi; \
 		exec 9>&-; \
 	fi; \
@@ -82,10 +82,11 @@ setup: $(VENV)/.ready $(NATIVE) $(JAR) servers browser kerberos ## Create .venv 
 
 servers: $(MINIO) $(AZURITE) $(HDFS) ## Fetch the object stores of the tests (minutes once, then cached)
 
-browser: ## Install the browser of the page's tests (Debian's chromium)
+# apt-get runs once at a time
+browser: | $(VENV)/.ready ## Install the browser of the page's tests (Debian's chromium)
 	@command -v google-chrome >/dev/null || $(call debian,chromium,chromium,tests of the page in a browser)
 
-kerberos: ## Install the Kerberos of the tests of HDFS (Debian's krb5-kdc)
+kerberos: | browser ## Install the Kerberos of the tests of HDFS (Debian's krb5-kdc)
 	@export PATH="$$PATH:/usr/sbin"; $(call debian,krb5kdc,krb5-kdc krb5-admin-server krb5-user,tests of Kerberos)
 
 engine: $(NATIVE)
@@ -95,9 +96,11 @@ jar: $(JAR)
 demo: $(VENV)/.ready $(NATIVE) $(JAR) ## Index, search, aggregate and change a sample of log events
 	$(BIN)/python -m indextables.cli demo
 
-test: setup $(CLASSES) ## Run the tests
-	cargo test --quiet --manifest-path rust/Cargo.toml
+test: test-engine $(CLASSES) ## Run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+
+test-engine: setup
+	MAKEFLAGS= cargo test --quiet --manifest-path rust/Cargo.toml
 
 test-spark: setup ## Run the short test of everything on another Spark: make test-spark ON=4.1.4
 	$(MAKE) --no-print-directory .venv-$(ON)/.ready VENV=.venv-$(ON) SPARK=$(ON)
@@ -196,7 +199,8 @@ $(JAR): $(SCALA_SOURCES) jvm/build.py $(VENV)/.ready
 
 # tests run without it too, only longer
 $(CLASSES): tests/archive_classes.py $(VENV)/.ready $(JAR) | $(NATIVE)
-	-$(BIN)/python -m tests.archive_classes $@
+	@echo "Archiving Spark's classes for the tests: half a minute"
+	@$(BIN)/python -m tests.archive_classes $@ 2>$@.log || { cat $@.log; echo "no archive: tests take longer"; }
 
 $(ACTIONLINT):
 	@mkdir -p $(@D)
@@ -233,4 +237,4 @@ $(LAKES): | $(VENV)/.ready
 	rm -rf $@.ivy
 	mv $@.new $@
 
-.PHONY: help setup engine jar servers browser kerberos demo test test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers bench-tpch docs screenshots wheel sdist release-check clean
+.PHONY: help setup engine jar servers browser kerberos demo test test-engine test-oldest test-spark test-lakes test-slow check fix bench bench-delta bench-peers bench-tpch docs screenshots wheel sdist release-check clean
