@@ -28,8 +28,19 @@ object IndexJoins extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case s: Subquery if s.correlated => plan
-    case _ if conf.dynamicPartitionPruningEnabled => plan.transformUp { case join: Join => byIndex(join) }
+    case _ if conf.dynamicPartitionPruningEnabled => joins(plan)
     case _ => plan
+  }
+
+  private def joins(plan: LogicalPlan): LogicalPlan = plan match {
+    // a recursive query optimizes every step again, with the rows of the step before, and fails on a plan that has
+    // runtime filters already, Spark's own as well; by name, because Spark 4.0 does not have this class
+    case _ if plan.nodeName == "UnionLoop" =>
+      plan.transformAllExpressions { case _: DynamicPruningSubquery => Literal.TrueLiteral }
+    case _ => plan.mapChildren(joins) match {
+      case join: Join => byIndex(join)
+      case other => other
+    }
   }
 
   private def byIndex(join: Join): LogicalPlan = join match {

@@ -178,6 +178,22 @@ def test_what_may_differ_when_computed_again_is_taken_from_a_broadcast_only(
         assert narrowed(plan) == wanted, plan
 
 
+def test_recursive_queries_return_the_rows_of_parquet(spark: Any, truth: Any) -> None:
+    del truth
+    if spark.version.startswith("4.0"):
+        pytest.skip("recursive queries need Spark 4.1")
+    below = (
+        "WITH RECURSIVE r(id, level) AS (SELECT id, 0 FROM {t} WHERE id = 3 UNION ALL"
+        " SELECT t.id, level + 1 FROM r JOIN {t} t ON t.id = r.id * 2 WHERE level < 9)"
+    )
+    for statement in (
+        f"{below} SELECT id, level FROM r",
+        f"{below} SELECT t.id, level FROM {{t}} t JOIN r k ON t.id = k.id + 1",
+        f"{below} SELECT id FROM {{t}} WHERE id IN (SELECT id FROM r)",
+    ):
+        check(spark, statement, BROADCAST)
+
+
 def test_explain_says_how_a_join_is_done(spark: Any, truth: Any) -> None:
     del truth
     shown = spark.sql("EXPLAIN SELECT t.* FROM joined t JOIN keys k ON t.word = k.word").head()[0]
