@@ -49,8 +49,12 @@ object MatchRows extends Rule[LogicalPlan] with PredicateHelper {
     val searches = part.collect { case s: Search => s }
     val tables = part.references.toSeq.map(input.origin(_).map(_._1)).distinct
     searches.isEmpty || (searches.forall(_.right.foldable) && tables.length == 1 &&
-      tables.head.exists(table => onlySearches(part) || answers(table, part, input)))
+      tables.head.exists(table => onlySearches(part) && searches.forall(isIndexed(_, input)) || answers(table, part, input)))
   }
+
+  /** Whether a search is not of a partition column, whose values only the log has. */
+  private def isIndexed(search: Search, input: Inputs): Boolean =
+    search.all || !input.source(search).exists { case (table, name) => table.state.partitionColumns.contains(name) }
 
   private def onlySearches(e: Expression): Boolean = e match {
     case And(l, r) => onlySearches(l) && onlySearches(r)

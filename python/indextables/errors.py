@@ -1098,9 +1098,11 @@ def describe(failure: IndexTablesError) -> dict[str, Any]:
     row = CODES[failure.code]
     names = [name for _, name, _, _ in string.Formatter().parse(row.template) if name]
     template = row.template.format(**{name: f"<{name}>" for name in names})
+    # Spark shows one line, where a mark below a character means nothing
+    message = failure.message.removesuffix(failure.context.get("pointer", ""))
     return {
         "code": failure.code,
-        "message": " ".join(failure.message.split()),
+        "message": " ".join(message.split()),
         "hint": failure.hint,
         "sqlstate": row.sqlstate,
         "parameters": {name: str(failure.context.get(name, "")) for name in names},

@@ -29,6 +29,16 @@ def test_the_hooks_tell_condition_and_sqlstate(spark, table_path):
     assert caught.value.getSqlState() == "42K0E"
 
 
+def test_a_wrong_query_is_told_in_one_line(spark, table_path):
+    spark.sql("SELECT 'a' AS m").write.format("indextables").save(table_path)
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql(f"SELECT * FROM indextables.`{table_path}` WHERE m indexquery 'm:(a'").collect()
+    assert str(caught.value) == (
+        "[QUERY_SYNTAX] `m:(a` at position 2: this is not closed by `)`; "
+        "hint: correct the search text"
+    )
+
+
 @pytest.mark.parametrize("how", ["save", "insert", "merge"])
 def test_rows_that_cannot_be_written_are_told_in_one_message(spark, table_path, how):
     rows = spark.sql("SELECT 1 AS id, 'a' AS name")

@@ -46,6 +46,24 @@ def test_rows_of_a_table_and_other_rows_match_alike(spark, views, statement, wan
         assert [tuple(row) for row in spark.sql(statement.format(view)).collect()] == want, view
 
 
+@pytest.mark.parametrize(
+    ("condition", "want"),
+    [
+        ("p indexquery 'a'", [1]),
+        ("NOT p fieldmatch 'a'", [2, 3]),
+        ("p indexquery 'a' AND m indexquery 'disk'", [1]),
+        ("p indexquery '\"b c\"' OR m indexquery 'disk'", [1, 2]),
+        ("p indexquery 'a' OR id = 3", [1, 3]),
+    ],
+)
+def test_partition_columns_are_matched(spark, table_path, condition, want):
+    rows = "VALUES (1, 'disk full', 'a'), (2, 'peer reset', 'b c'), (3, null, null) AS v(id, m, p)"
+    writer = spark.sql(f"SELECT * FROM {rows}").write.format("indextables").partitionBy("p")
+    writer.option("indexing.typemap.m", "text").save(table_path)
+    found = spark.sql(f"SELECT id FROM indextables.`{table_path}` WHERE {condition}").collect()
+    assert sorted(row.id for row in found) == want
+
+
 def test_cached_rows_are_matched(spark, views):
     kept = spark.table("searched").cache()
     try:
