@@ -24,6 +24,7 @@ from indextables.expr.predicate import (
     FALSE,
     TRUE,
     UNKNOWN,
+    Among,
     And,
     Approximate,
     ArrayContains,
@@ -51,7 +52,7 @@ from indextables.expr.predicate import (
     TextTest,
     search_of,
 )
-from indextables.expr.values import is_plain_string, kind_of, order_key, to_float32
+from indextables.expr.values import WHOLE, is_plain_string, kind_of, order_key, to_float32
 from indextables.model.types import Array, DataType, Struct
 
 # a column with its type and the types it is cast to, innermost first
@@ -80,6 +81,8 @@ def _bind(predicate: Predicate, scope: Scope) -> Predicate:  # noqa: PLR0911 (on
         return _compare(predicate, scope)
     if isinstance(predicate, In):
         return _in(predicate, scope)
+    if isinstance(predicate, Among):
+        return _among(predicate, scope)
     if isinstance(predicate, IsNull):
         return _is_null(predicate.arg, scope)
     if isinstance(predicate, TextTest):
@@ -347,6 +350,16 @@ def _in(node: In, scope: Scope) -> Predicate:
     unique = tuple({order_key(v): v for v in values}.values())
     listed = OneOf(path, kind, unique, or_null)
     return disjunction(listed, *ranges) if ranges else listed
+
+
+def _among(node: Among, scope: Scope) -> Predicate:
+    subject = column_under_casts(node.value, scope.schema)
+    kind = node.type
+    # equal values of these kinds are equal in Python
+    is_plain = kind_of(kind) in WHOLE or is_plain_string(kind)
+    if is_plain and subject is not None and subject[1] == kind and not subject[2]:
+        return OneOf(subject[0], kind, tuple(dict.fromkeys(node.values)))
+    return _in(In(node.value, tuple(Literal(value, kind) for value in node.values)), scope)
 
 
 def _is_null(expr: Expr, scope: Scope) -> Predicate:

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from indextables.expr.values import decode
+from indextables.expr.values import decode, decode_all
 from indextables.model.types import DataType, parse_type
 
 if TYPE_CHECKING:
@@ -90,6 +90,15 @@ class In:
 
     value: Expr
     items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Among:
+    """Equal to one of many values of one type, such as the keys of a join; none of them is null."""
+
+    value: Expr
+    type: DataType
+    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -218,8 +227,8 @@ class Approximate:
 
 Leaf = Range | OneOf | TextMatch | Holding | Missing | HasElement | Approximate
 Predicate = (
-    And | Or | Not | Constant | Compare | In | IsNull | TextTest | ArrayContains | Search | Opaque
-    | Leaf
+    And | Or | Not | Constant | Compare | In | Among | IsNull | TextTest | ArrayContains | Search
+    | Opaque | Leaf
 )  # fmt: skip
 TRUE = Constant(value=True)
 FALSE = Constant(value=False)
@@ -284,10 +293,15 @@ def _truth(expr: Expr) -> Predicate:
 
 
 def _listed(value: dict[str, Any]) -> Predicate:
-    """The keys of a join: many values of one type, written without it."""
-    kind = read_type(value["type"])
-    literals = (Literal(decode(item, kind), kind) for item in value["values"])
-    return In(parse_expression(value["args"][0]), tuple(literals))
+    """The keys of a join: many values of one type, written without it.
+
+    A null among them matches rows without a value: Spark lists the partitions that a row-level
+    command touches this way.
+    """
+    kind, subject = read_type(value["type"]), parse_expression(value["args"][0])
+    known = [item for item in value["values"] if item is not None]
+    among = Among(subject, kind, tuple(decode_all(known, kind)))
+    return among if len(known) == len(value["values"]) else Or((among, IsNull(subject)))
 
 
 def _text_test(kind: str, value: dict[str, Any]) -> Predicate:

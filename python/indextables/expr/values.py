@@ -11,17 +11,22 @@ import base64
 import math
 import struct
 from decimal import Decimal as Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from indextables.model.kinds import KINDS, Family, names_of
 from indextables.model.strings import from_json, to_bytes, to_json
 from indextables.model.types import Array, Atomic, DataType, Decimal, Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 INTEGRAL_BITS = {
     kind.name: kind.bits for kind in KINDS.values() if kind.family is Family.INTEGER and kind.bits
 }
 FLOATING = names_of(Family.FLOATING)
 NESTED = names_of(Family.NESTED)
+# kinds whose values are whole numbers: the same in JSON, in Python and in the engine
+WHOLE = frozenset(kind.name for kind in KINDS.values() if kind.bits)
 # kinds whose values have no order
 UNORDERED = names_of(Family.NESTED, Family.VOID)
 
@@ -63,6 +68,20 @@ def decode(value: Any, column_type: DataType) -> Any:  # noqa: PLR0911 (one per 
     if isinstance(column_type, Array):
         return [decode(item, column_type.element) for item in value]
     return value
+
+
+def decode_all(values: Sequence[Any], column_type: DataType) -> Sequence[Any]:
+    """The Python values of many JSON values of this type."""
+    if kind_of(column_type) in WHOLE:
+        return values
+    return [decode(value, column_type) for value in values]
+
+
+def encode_all(values: Sequence[Any], column_type: DataType) -> list[Any]:
+    """The JSON values the engine understands for many Python values of this type."""
+    if kind_of(column_type) in WHOLE:
+        return list(values)
+    return [encode(value, column_type) for value in values]
 
 
 def encode(value: Any, column_type: DataType) -> Any:

@@ -19,9 +19,6 @@ from indextables.expr.predicate import (
     Constant,
     HasElement,
     Holding,
-    In,
-    IsNull,
-    Literal,
     Missing,
     Not,
     OneOf,
@@ -35,7 +32,7 @@ from indextables.expr.predicate import (
     walk,
 )
 from indextables.expr.regexes import translate_regex
-from indextables.expr.values import NESTED, encode, kind_of
+from indextables.expr.values import NESTED, encode, encode_all, kind_of
 from indextables.model.strings import is_valid, to_bytes
 from indextables.model.types import Array
 from indextables.plan.columns import Columns, field_name
@@ -119,19 +116,6 @@ def plan_filters(
         all(_on_partitions(predicate, columns) for predicate in bound),
         tuple(bound),
     )
-
-
-def plan_runtime(predicate: Predicate) -> Predicate:
-    """The predicate of a runtime filter: a null among its values matches rows without a value.
-
-    Spark lists the partitions that a row-level command touches this way.
-    """
-    if not isinstance(predicate, In):
-        return predicate
-    known = tuple(i for i in predicate.items if not (isinstance(i, Literal) and i.value is None))
-    if len(known) == len(predicate.items):
-        return predicate
-    return Or((In(predicate.value, known), IsNull(predicate.value)))
 
 
 def _worth(predicate: Predicate, part: Part, columns: Columns) -> str:
@@ -322,7 +306,7 @@ def _exists(field: str) -> Tree:
 def _one_of(leaf: OneOf, field: str) -> Tree | None:
     if any(_too_long(value) for value in leaf.values):
         return None
-    values = [encode(value, leaf.type) for value in leaf.values]
+    values = encode_all(leaf.values, leaf.type)
     if not values:
         return NONE
     if len(values) == 1:

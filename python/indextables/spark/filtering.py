@@ -10,7 +10,6 @@ import pyarrow as pa
 from indextables.engine.query import at_time
 from indextables.expr.aggregation import parse_aggregation, parse_order
 from indextables.expr.predicate import Predicate, map_searches, parse_predicate
-from indextables.plan.filters import plan_runtime
 from indextables.read.columns import plan_predicates
 from indextables.read.request import ScanRequest
 from indextables.spark.prewarm import prewarm_of
@@ -34,7 +33,7 @@ def _runtime(request: Request) -> tuple[Predicate, ...]:
     """Runtime filters: the keys of joins, except where the hooks only counted them."""
     given = request.body.get("runtime") or ()
     known = [value for value in given if "keys" not in value or "values" in value]
-    return tuple(plan_runtime(parse_predicate(value)) for value in known)
+    return tuple(parse_predicate(value) for value in known)
 
 
 def filters_of(request: Request, table: OpenTable) -> FilterPlan:

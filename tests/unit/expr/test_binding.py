@@ -14,6 +14,7 @@ from indextables.expr.predicate import (
     Not,
     OneOf,
     Opaque,
+    Or,
     Range,
     parse_predicate,
 )
@@ -137,6 +138,34 @@ def test_null_safe_equality_is_never_unknown():
 
 def test_membership_in_nothing_is_false():
     assert bind(parse_predicate({"op": "IN", "args": [col("n")]}), SCHEMA) == FALSE
+
+
+@pytest.mark.parametrize(
+    ("subject", "kind", "values"),
+    [
+        (col("n"), "integer", [3, 1, 3]),
+        (col("n"), "long", [3, 2**40]),
+        (cast("n", "long"), "long", [3, 2**40]),
+        (col("d"), "date", [3, 4]),
+        (col("at"), "timestamp", [3, 4]),
+        (col("m"), "decimal(6,2)", ["1.50", "2.00"]),
+        (col("x"), "float", [0.0, -0.0, 0.1]),
+        (col("s"), "string", ["a", "", {"base64": "/w=="}, "a"]),
+        (col("ci"), "string collate UTF8_LCASE", ["a", "A"]),
+        (col("missing"), "long", [1, 2]),
+    ],
+)
+def test_keys_of_joins_are_bound_like_a_list_of_literals(subject, kind, values):
+    keys = {"op": "IN", "args": [subject], "type": kind, "values": values}
+    items = {"op": "IN", "args": [subject, *(lit(value, kind) for value in values)]}
+    assert bind(parse_predicate(keys), SCHEMA) == bind(parse_predicate(items), SCHEMA)
+
+
+def test_a_null_among_the_keys_matches_rows_without_a_value():
+    keys = {"op": "IN", "args": [col("n")], "type": "integer", "values": [1, None]}
+    kind = Atomic("integer")
+    expected = Or((OneOf(("n",), kind, (1,)), Missing(("n",), kind)))
+    assert bind(parse_predicate(keys), SCHEMA) == expected
 
 
 def test_types_come_as_text_or_as_json():
