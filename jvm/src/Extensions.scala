@@ -22,6 +22,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectPreCBORule(_ => AnswerByCompanion)
       extensions.injectPreCBORule(_ => MatchLeftRows)
       extensions.injectOptimizerRule { session => IndexJoins.register(session); MakePushable }
+      extensions.injectRuntimeOptimizerRule(_ => KeysOfBroadcasts)
       extensions.injectOptimizerRule(_ => OfferDateTrunc)
       extensions.injectOptimizerRule(_ => ValueCounts)
       extensions.injectOptimizerRule(_ => WidenSums)

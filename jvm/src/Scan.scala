@@ -96,15 +96,15 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   override def build(): Scan = {
     request.set[ObjectNode]("schema", Encoder.typeOf(output))
     request.set[ObjectNode]("wire", Encoder.typeOf(Compat.wire(output)))
-    new IndexScan(output, request, calls, settled)
+    new IndexScan(output, request, calls, settled.map(Reply(_, Array.empty)))
   }
 }
 
 /** A planned read: answered by the planner process if it is small, else by tasks in Python workers. */
-class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCalls, settled: Option[ObjectNode])
+class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCalls, settled: Option[Reply])
   extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning with SupportsRuntimeV2Filtering
   with SupportsMetadata {
-  private var plan: Reply = settled.map(Reply(_, Array.empty)).orNull
+  private var plan: Reply = settled.orNull
   // a stream is planned batch by batch, so it has no overall statistics
   private var streaming = false
   private def planned(distributed: Boolean = false): Reply = synchronized {
@@ -113,11 +113,17 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
     plan
   }
 
-  def isLocal: Boolean = planned().json.get("local").asBoolean
+  /** Whether the rows are on the driver, or come there when they are needed. */
+  def isLocal: Boolean = {
+    val reply = planned()
+    reply.json.get("local").asBoolean || holdsAll(reply)
+  }
+  private def holdsAll(reply: Reply): Boolean =
+    reply.parts.length == 1 && (reply.json.get("local").asBoolean || holdsRows(reply))
   /** The whole answer as an Arrow stream, without a Spark job; a small one came with the plan. */
   def answer(): Reply = {
     val reply = planned()
-    if (reply.json.get("local").asBoolean && reply.parts.nonEmpty) reply else calls.call("run", request)
+    if (holdsAll(reply)) reply else calls.call("run", request)
   }
 
   override def readSchema(): StructType = output
@@ -180,6 +186,19 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
   override def filter(predicates: Array[Predicate]): Unit = synchronized {
     request.set[ObjectNode]("runtime", Encoder.runtime(predicates, planned().json.path("runtime_keys").asInt))
     plan = null
+  }
+
+  /** The same read of the rows with these keys; nothing if there are too many keys to look up. */
+  def narrowed(predicates: Array[Predicate]): Option[IndexScan] = {
+    val keys = Encoder.runtime(predicates, planned().json.path("runtime_keys").asInt)
+    if (!keys.elements().asScala.forall(_.has("values"))) None
+    else {
+      val narrower = request.deepCopy().set[ObjectNode]("runtime", keys)
+      val reply = calls.call("plan", narrower.deepCopy().put("distributed", true))
+      val scan = new IndexScan(output, narrower, calls, Some(reply))
+      scan.joins = joins
+      Some(scan)
+    }
   }
 
   /** Whether it has predicates other than IS NOT NULL. */

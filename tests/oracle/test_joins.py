@@ -109,6 +109,26 @@ def test_few_rows_of_keys_come_from_the_planner(spark: Any, truth: Any, column: 
         assert "answered by: planner" in plan, plan
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "JOIN few k ON t.word = k.word",
+        "JOIN few k ON t.word = k.word AND t.id = k.id",
+        "JOIN few k ON t.id = k.id JOIN (SELECT id, n FROM few WHERE n > 0) o ON t.id = o.id",
+        "JOIN few k ON t.f64 = k.f64",
+        "LEFT SEMI JOIN few k ON t.id = k.id",
+    ],
+)
+def test_rows_of_a_broadcast_are_one_partition(spark: Any, truth: Any, condition: str) -> None:
+    del truth
+    statement = f"SELECT count(*), max(t.word), sum(t.i32) FROM {{t}} t {condition}"
+    plan = check(spark, statement, BROADCAST, "answered")
+    final = plan.split("== Initial Plan ==", maxsplit=1)[0]
+    assert narrowed(final), plan
+    assert "IndexTablesAnswer" in final, plan
+    assert "Exchange SinglePartition" not in final, plan
+
+
 def test_many_rows_of_keys_are_divided_among_tasks(spark: Any, tmp_path: Path) -> None:
     rows = spark.range(12_000).selectExpr("id % 4000 AS key", "repeat(uuid(), 30) AS text")
     rows.write.format("indextables").save(str(tmp_path / "table"))
