@@ -38,13 +38,17 @@ _OUTPUT = columns(
     "metadata_name string, metadata_description string, metadata_format_provider string, "
     "metadata_format_options string, metadata_schema_string string, "
     "metadata_partition_columns string, metadata_configuration string, "
-    "metadata_created_time timestamp, is_checkpoint boolean, details string"
+    "metadata_created_time timestamp, is_checkpoint boolean"
 )
 
 
 @dataclass(frozen=True)
 class DescribeTransactionLog(Command):
-    """Show the actions of the transaction log, since the latest checkpoint or all of them."""
+    """Show the actions of the transaction log, since the latest checkpoint or all of them.
+
+    Actions and members without columns of their own are shown as JSON in `tags`; the type of such
+    an action is `unknown`.
+    """
 
     target: Target
     include_all: bool = False
@@ -88,9 +92,9 @@ def _checkpoint_rows(table: OpenTable, snapshot: Snapshot, listing: Listing) -> 
 
 
 def _cells(action: Action) -> Row:
-    """Return the columns of an action; members without a column go to `details`, as JSON."""
+    """Return the columns of an action; what has no column of its own goes to `tags`, as JSON."""
     if isinstance(action, UnknownAction):
-        return {"action_type": "unknown", "details": _json({action.kind: action.value})}
+        return {"action_type": members.NOT_SHOWN, "tags": _json({action.kind: action.value})}
     kind = members.BY_TYPE[type(action)]
     row: Row = {"action_type": kind.shown}
     others = dict(action.extra)
@@ -103,7 +107,12 @@ def _cells(action: Action) -> Row:
             row[member.shown] = _shown(member.kind, value)
         elif value is not None and member.logged:
             others[member.name] = member.kind.write(value)
-    return row | ({"details": _json(others)} if others else {})
+    if kind.shown == members.NOT_SHOWN:
+        return row | {"tags": _json({kind.name: others})}
+    if not others:
+        return row
+    tags = action.extra.get("tags")
+    return row | {"tags": _json({**(tags if isinstance(tags, dict) else {}), **others})}
 
 
 def _shown(kind: Kind, value: Any) -> Any:

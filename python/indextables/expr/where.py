@@ -42,12 +42,14 @@ if TYPE_CHECKING:
 _STRING = Atomic("string")
 _OPERATORS = {"=": "=", "==": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _NOT_EQUAL = ("<>", "!=")
+_SIGNS = ("<", ">", "=", "!")
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FUNCTIONS = {"STARTSWITH": "prefix", "ENDSWITH": "suffix", "CONTAINS": "contains"}
 _SEARCH_ALL = "INDEXQUERYALL"
 # words before a string that say what it is
 _TYPED = ("DATE", "TIMESTAMP")
-_DECIMAL_TAIL = re.compile(r"\d+")
+# a number as Spark writes it; the suffix names its type, which here is that of the column
+_NUMBER = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)(?:[LSYD]|BD)?(?![\w.])", re.IGNORECASE)
 # digits of a long before the point of a decimal, and what is left for those after it
 _LONG_DIGITS, _MOST_SCALE = 20, 18
 
@@ -206,9 +208,10 @@ class _Parser(Cursor):
         return Compare(_OPERATORS[operator], subject, value)
 
     def operator(self) -> str:
-        start = self.at
+        start, end = self.at, self.peek.start
         text = ""
-        while self.peek.kind is Kind.SYMBOL and self.peek.value in "<>=!":
+        while self.peek.spelled in _SIGNS and self.peek.start == end:
+            end = self.peek.end
             text += self.take().value
         if text and text not in _OPERATORS and text not in _NOT_EQUAL:
             self.at = start
@@ -221,9 +224,9 @@ class _Parser(Cursor):
             return _Text(self.take().value, quoted=True)
         if self.takes("-"):
             return _Text("-" + self.number(), quoted=False)
+        if token.spelled[:1].isdigit() or token.is_symbol("."):
+            return _Text(self.number(), quoted=False)
         if token.kind is Kind.WORD:
-            if token.value[0].isdigit():
-                return _Text(self.number(), quoted=False)
             if token.spelled in ("TRUE", "FALSE"):
                 return _Text(self.take().value, quoted=False)
             if self.takes("NULL"):
@@ -235,11 +238,13 @@ class _Parser(Cursor):
         return self.name()
 
     def number(self) -> str:
-        digits = self.take().value
-        if self.takes("."):
-            self.need("digits", found=bool(_DECIMAL_TAIL.fullmatch(self.peek.value)))
-            digits += "." + self.take().value
-        return digits
+        """The number at this place, which is several tokens if it has a point or an exponent."""
+        found = _NUMBER.match(self.text, self.peek.start)
+        self.need("a number", found=found is not None)
+        assert found is not None
+        while self.peek.start < found.end():
+            self.take()
+        return found[1]
 
     def name(self) -> Column:
         if self.tokens[self.at + 1].is_symbol("("):
@@ -300,10 +305,14 @@ class _PartitionParser(_Parser):
 
 def _scale(operand: _Operand) -> int:
     """Digits after the point of a number that is not whole; 0 for all else."""
-    if not isinstance(operand, _Text) or operand.quoted or "." not in operand.value:
+    if not isinstance(operand, _Text) or operand.quoted:
         return 0
-    digits = operand.value.partition(".")[2].rstrip("0")
-    return len(digits) if digits.isdigit() and len(digits) <= _MOST_SCALE else 0
+    try:
+        exponent = Number(operand.value).normalize().as_tuple().exponent
+    except ArithmeticError:
+        return 0
+    digits = -exponent if isinstance(exponent, int) else 0
+    return digits if 0 < digits <= _MOST_SCALE else 0
 
 
 def _value(text: _Text, kind: DataType) -> Any:

@@ -30,6 +30,9 @@ from indextables.log.actions import (
 from indextables.log.partitions import without_nulls
 from indextables.storage.store import check_path
 
+# what DESCRIBE TRANSACTION LOG calls actions without columns of their own
+NOT_SHOWN = "unknown"
+
 
 def _same(value: Any) -> Any:
     return value
@@ -347,7 +350,7 @@ ACTIONS = (
             Member("size", "size", LONG, "size"),
             Member("rowCount", "row_count", LONG, "num_records"),
         ),
-        shown="indexFile",
+        shown=NOT_SHOWN,
     ),
     ActionKind(
         "txn",
@@ -357,7 +360,7 @@ ACTIONS = (
             Member("version", "version", LONG),
             Member("lastUpdated", "last_updated", TIME),
         ),
-        shown="txn",
+        shown=NOT_SHOWN,
     ),
     ActionKind(
         "commitInfo",
@@ -373,7 +376,7 @@ ACTIONS = (
             Member("isBlindAppend", "is_blind_append", FLAG),
             Member("userMetadata", "user_metadata", TEXT),
         ),
-        shown="commitInfo",
+        shown=NOT_SHOWN,
     ),
 )
 BY_NAME = {name: kind for kind in ACTIONS for name in (kind.name, *kind.other_names)}

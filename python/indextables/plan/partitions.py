@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from indextables.model.types import DataType, Struct
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_TIMES = ("timestamp", "timestamp_ntz")
+# how older writers spell a timestamp without a time zone; longer than any year
+_MICROS = re.compile(r"-?\d{8,18}")
 
 
 def map_column(maps: pa.ChunkedArray | pa.Array, key: str) -> pa.Array:
@@ -65,6 +69,8 @@ def parse_value(text: str | None, kind: DataType, column: str) -> Any:
     """Parse a partition value into the form of `expr.values`."""
     if text is None or text == HIVE_NULL:
         return None
+    if kind_of(kind) in _TIMES and _MICROS.fullmatch(text):
+        return int(text)
     try:
         return parse_literal(text, kind)
     except (KeyError, ValueError, ArithmeticError) as problem:

@@ -81,6 +81,11 @@ VALUES = {
         ("ok = false", [1]),
         ("price >= 1.50", [1, 2]),
         ("year > -1 and -1 < year", [0, 1, 2]),
+        ("year >= 1e1 AND year < 2.0e+3", [1]),
+        ("year > 9.5e0 AND year < 20240E-1", [1]),
+        ("year > 95e-1 AND Year <> 10L", [2]),
+        ("price > 1.5BD AND price < .3e1", [1]),
+        ("price IN (1., 2.0D)", [0, 1]),
     ],
 )
 def test_rows_are_chosen(text, rows):
@@ -104,6 +109,9 @@ def test_rows_are_chosen(text, rows):
         ("name = 5", "`5` is not a value of type string"),
         ("day = '2024-02-30'", "`2024-02-30` is not a value of type date"),
         ("year >< 1", "`><` is not a comparison"),
+        ("year = = 1", "expected a column or a value, found `=`"),
+        ("year = 1e", "expected a number, found `1e`"),
+        ("year = 1.5.2", "expected a number, found `1`"),
         ("year = 1 extra", "expected the end, found `extra`"),
         ("(year = 1", "expected `)`"),
         ("year NOT = 1", "expected IN, BETWEEN, LIKE, ILIKE or RLIKE"),

@@ -41,7 +41,7 @@ def test_days_of_any_year_have_a_text(days, text):
 @pytest.mark.parametrize(
     "text",
     ["2024-01-02 03:04:05", "2024-01-02T03:04:05Z", "2024-01-02T03:04:05.000Z",
-     "2024-01-02 03:04:05.000000", "2024-01-02T04:04:05+01:00"],
+     "2024-01-02 03:04:05.000000", "2024-01-02T04:04:05+01:00", "1704164645000000"],
 )  # fmt: skip
 def test_times_are_read_in_every_spelling(text):
     assert parse_value(text, Atomic("timestamp"), "t") == 1_704_164_645_000_000
