@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.catalyst.util.V2ExpressionBuilder
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 import org.apache.spark.util.ArrayImplicits._
 
@@ -91,6 +90,8 @@ object MatchLeftRows extends Rule[LogicalPlan] {
     if (!Compat.hasArrowFunctions) plan
     else plan.transformUpWithSubqueries {
       case filter: Filter if Reads.ours(filter.child) => filter // it will be pushed down
+      // the condition of a DELETE, UPDATE or MERGE, which its plan computes
+      case command: Command => command
       case node if node.expressions.exists(_.exists(_.isInstanceOf[Search])) => node.transformExpressions {
         case s: Search if !s.all => RowMatch(s, Inputs(s.references.toSeq, Nil))
       }
@@ -125,14 +126,10 @@ object Inputs {
     def below(c: Attribute) = plan.children.iterator.flatMap(origin(_, c)).nextOption()
     def renamed(list: Seq[NamedExpression]) =
       list.collectFirst { case a: Alias if a.exprId == column.exprId => itself(a.child) }.flatten
-    def own(table: Any, output: Seq[Attribute]) = table match {
-      case t: IndexTable => output.find(_.exprId == column.exprId).map(a => t -> a.name)
-      case _ => None
-    }
+    def own(table: IndexTable) = plan.output.find(_.exprId == column.exprId).map(a => table -> a.name)
     plan match {
-      case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => own(r.table, r.output)
-      case s: StreamingRelationV2 => own(s.table, s.output)
-      case leaf if leaf.children.isEmpty => Companions.of(leaf).flatMap(own(_, leaf.output))
+      case s: StreamingRelationV2 => Some(s.table).collect { case t: IndexTable => t }.flatMap(own)
+      case leaf if leaf.children.isEmpty => Reads.table(leaf).orElse(Companions.of(leaf)).flatMap(own)
       case p: Project => below(renamed(p.projectList).getOrElse(column))
       case a: Aggregate => below(renamed(a.aggregateExpressions).getOrElse(column))
       case u: Union =>

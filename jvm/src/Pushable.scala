@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType}
 
 /**
@@ -33,9 +32,7 @@ case class Pushable(operator: String, itself: BinaryExpression) extends BinaryCo
 /** Makes predicates on columns of IndexTables tables pushable. */
 object MakePushable extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    val ours = AttributeSet(plan.collect {
-      case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => r.output
-    }.flatten)
+    val ours = AttributeSet(plan.collect { case relation if Reads.table(relation).isDefined => relation.output }.flatten)
     if (ours.isEmpty) plan
     else plan.transform {
       case filter: Filter => filter.transformExpressions {

@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, C
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, NullType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -105,7 +104,7 @@ object ResolveSearch extends Rule[LogicalPlan] {
 
   private def column(children: Seq[LogicalPlan], qualifier: Seq[String]): Option[Attribute] = {
     val tables = children.flatMap(_.collect {
-      case r: DataSourceV2Relation if r.table.isInstanceOf[IndexTable] => r.outputSet
+      case relation if Reads.table(relation).isDefined => relation.outputSet
       case leaf if leaf.children.isEmpty && Companions.of(leaf).isDefined => leaf.outputSet
     })
     val output = children.flatMap(_.output)

@@ -2,9 +2,8 @@ package org.apache.spark.sql.indextables
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, CaseWhen, Cast, EvalMode, Expression, GetStructField, If, KnownNullable, Literal}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, Average, Sum}
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
 /**
@@ -58,14 +57,4 @@ object WidenSums extends Rule[LogicalPlan] {
   // not by copying the function: its other arguments differ between Spark 4.0 and 4.3
   private def over(e: AggregateExpression, function: AggregateFunction, argument: Expression): AggregateExpression =
     e.copy(aggregateFunction = function.withNewChildren(Seq(argument)).asInstanceOf[AggregateFunction])
-}
-
-/** Whether rows come from an IndexTables table, through filters and projections only. */
-object Reads {
-  def ours(plan: LogicalPlan): Boolean = plan match {
-    case r: DataSourceV2Relation => r.table.isInstanceOf[IndexTable]
-    case Project(_, child) => ours(child)
-    case Filter(_, child) => ours(child)
-    case _ => false
-  }
 }

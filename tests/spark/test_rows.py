@@ -78,6 +78,44 @@ def test_merge_into_updates_deletes_and_inserts(spark, table):
     assert ids(spark, table, "message = 'three'") == [3]
 
 
+@pytest.mark.parametrize(
+    ("statement", "pushed"),
+    [
+        ("UPDATE {t} SET kind = 7 WHERE message indexquery '8'", "message indexquery '8'"),
+        ("UPDATE {t} SET kind = 7 WHERE * indexquery '8'", "indexqueryall('8')"),
+        ("UPDATE {t} SET kind = 7 WHERE message LIKE 'r%w%8'", "message LIKE 'r%w%8'"),
+        (
+            "DELETE FROM {t} WHERE message indexquery '8' AND id IN (SELECT max(id) - 1 FROM {t})",
+            "message indexquery '8'",
+        ),
+        (
+            """MERGE INTO {t} t USING (SELECT 8L AS id) s
+               ON t.id = s.id AND t.message indexquery '8' WHEN MATCHED THEN DELETE""",
+            "message indexquery '8'",
+        ),
+    ],
+)
+def test_rows_to_change_are_found_by_the_index(spark, table, statement, pushed):
+    """Not by reading every row: neither the scan nor the write computes the condition."""
+    text = statement.format(t=table)
+    plan = spark.sql(f"EXPLAIN FORMATTED {text}").first()[0]
+    assert pushed in plan.split("pushed filters: [")[1].splitlines()[0], plan
+    assert "on rows" not in plan
+    assert "WriteDelta" in plan
+    spark.sql(text)
+    assert ids(spark, table, "id <> 8 AND kind <> 7") == [0, 1, 2, 3, 4, 5, 6, 7, 9]
+    assert ids(spark, table, "id = 8 AND kind <> 7") == []
+
+
+@pytest.mark.parametrize(
+    "condition", ["length(message) > 0 AND {}", "({} OR length(message) * id > 99)"]
+)
+def test_rows_to_change_are_matched_where_the_index_cannot_answer(spark, table, condition):
+    where = condition.format("message indexquery '8'")
+    spark.sql(f"UPDATE {table} SET kind = 7 WHERE id >= 0 AND {where}")
+    assert ids(spark, table, "kind = 7") == [8]
+
+
 def test_older_versions_still_show_deleted_rows(spark, table):
     spark.sql(f"DELETE FROM {table} WHERE id < 5")
     assert spark.sql(f"SELECT count(*) FROM {table} VERSION AS OF 1").first()[0] == 10

@@ -20,12 +20,14 @@ _INFIX = {
     ">",
     ">=",
     "<=>",
-    "AND",
-    "OR",
+    "LIKE",
+    "RLIKE",
     "indexquery",
     "textsearch",
     "fieldmatch",
 }
+# searches of all columns: their first argument only tells of which table
+_EVERYWHERE = {"indexqueryall", "textsearchall", "fieldmatchall"}
 _TESTS = {"IS_NULL": "IS NULL", "IS_NOT_NULL": "IS NOT NULL"}
 _LONGEST = 200
 
@@ -64,7 +66,7 @@ def _joined(values: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(render(value) for value in values)
 
 
-def render(value: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line per kind of node)
+def render(value: Mapping[str, Any]) -> str:
     """An expression of the hooks as short SQL."""
     if "col" in value:
         return ".".join(value["col"])
@@ -77,25 +79,26 @@ def render(value: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line per kind
         return _aggregate(value)
     if "keys" in value:
         return _keys(value)
+    return _call(value)
+
+
+def _call(value: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line per kind of call)
     name, args = str(value["op"]), [render(arg) for arg in value.get("args", [])]
+    if name in ("AND", "OR"):
+        return f"({f' {name} '.join(args)})"
     if name in _INFIX:
-        return (
-            f"({f' {name} '.join(args)})"
-            if name in ("AND", "OR")
-            else f"{args[0]} {name} {args[1]}"
-        )
+        return f"{args[0]} {name} {args[1]}"
     if name in _TESTS:
         return f"{args[0]} {_TESTS[name]}"
-    if name == "date_trunc":
-        # what follows are the rules of a time zone
-        args = args[:2]
+    if name in _EVERYWHERE:
+        return f"{name}({args[-1]})"
     if name == "CAST":
         return f"CAST({args[0]} AS {value['type']})"
-    if name == "NOT":
-        return f"NOT ({args[0]})"
     if name == "IN":
         return f"{args[0]} IN ({', '.join(args[1:])})"
-    return f"{name}({', '.join(args)})"
+    # what follows the first arguments of date_trunc are the rules of a time zone
+    shown = args[:2] if name == "date_trunc" else args
+    return f"{name}{' ' if name == 'NOT' else ''}({', '.join(shown)})"
 
 
 def _keys(value: Mapping[str, Any]) -> str:
