@@ -98,7 +98,8 @@ object AnswerByCompanion extends Rule[LogicalPlan] {
     e.isInstanceOf[InputFileName] || e.isInstanceOf[InputFileBlockStart] || e.isInstanceOf[InputFileBlockLength]
 
   /** Apply the optimizer rules for IndexTables tables, which ran when the plan still had the source table. */
-  private def offered(plan: LogicalPlan): LogicalPlan = WidenSums(OfferDateTrunc(MakePushable(plan)))
+  private def offered(plan: LogicalPlan): LogicalPlan =
+    KeepComputed(WidenSums(OfferDateTrunc(MakePushable(plan))))
 
   private def answer(node: LogicalPlan): LogicalPlan = {
     val wanted = searches(node)

@@ -27,6 +27,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectOptimizerRule(_ => ValueCounts)
       extensions.injectOptimizerRule(_ => WidenSums)
       extensions.injectOptimizerRule(_ => OfferConditions)
+      extensions.injectOptimizerRule(_ => KeepComputed)
       extensions.injectPlannerStrategy(_ => LocalAnswers)
       extensions.injectPlannerStrategy(_ => CreateLike)
       extensions.injectHintResolutionRule(_ => ColumnChanges)

@@ -67,7 +67,7 @@ object MatchRows extends Rule[LogicalPlan] with PredicateHelper {
     val named = offered(part).transform {
       case a: AttributeReference => input.origin(a).fold(a)(origin => a.withName(origin._2))
     }
-    new V2ExpressionBuilder(named, true).build().collect { case p: Predicate => p }.exists { predicate =>
+    new V2ExpressionBuilder(KeepComputed.inValue(named), true).build().collect { case p: Predicate => p }.exists { predicate =>
       val request = table.state.json.deepCopy()
       request.set[ObjectNode]("predicates", Encoder.all(Seq(predicate)))
       Rpc.call("push", request).json.get("pushed").get(0).asText == "exact"
@@ -76,6 +76,7 @@ object MatchRows extends Rule[LogicalPlan] with PredicateHelper {
 
   /** The condition in the shape that the optimizer will give it: constants folded, predicates as in `MakePushable`. */
   private def offered(part: Expression): Expression = part.transformDown {
+    case e if e.foldable && e.dataType == BooleanType => Literal.TrueLiteral
     case l: Literal => l
     case e if e.foldable => Literal.create(null, e.dataType)
     case Like(l, r, _) => EqualTo(l, r)

@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.types.{AbstractDataType, AnyDataType}
+import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, BooleanType, DataType}
 
 /**
  * LIKE, RLIKE and array_contains, for which Spark has no V2 predicate. It translates any BinaryComparison to a V2
@@ -52,5 +52,58 @@ object MakePushable extends Rule[LogicalPlan] {
       case g: GetStructField => unapply(g.child)
       case _ => false
     }
+  }
+}
+
+/** A part of a condition that Spark computes. No source is offered a condition that contains it. */
+case class Computed(child: Expression) extends UnaryExpression {
+  override def dataType: DataType = child.dataType
+  override def nullable: Boolean = child.nullable
+  override def foldable: Boolean = false
+  override def sql: String = child.sql
+  override def toString: String = child.toString
+  override def eval(row: InternalRow): Any = child.eval(row)
+  override def genCode(context: CodegenContext): ExprCode = child.genCode(context)
+  override protected def doGenCode(context: CodegenContext, code: ExprCode): ExprCode = child.genCode(context)
+  override protected def withNewChildInternal(newChild: Expression): Expression = copy(child = newChild)
+}
+
+/**
+ * Keeps from sources what Spark fails to translate: an AND, OR, NOT or CASE of NULL or of a cast. NULL comes from
+ * comparisons with values beyond a column's type, such as `tinyint > 200`. In conditions, Spark itself replaces NULL by
+ * FALSE.
+ */
+object KeepComputed extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!plan.exists(Reads.table(_).isDefined)) plan
+    else plan.transform {
+      case filter: Filter => filter.copy(condition = inCondition(filter.condition))
+      case join: Join => join.copy(condition = join.condition.map(inCondition))
+      case other => other.mapExpressions(inValue)
+    }
+
+  def inValue(e: Expression): Expression = e match {
+    case i: If => i.copy(inBranch(i.predicate), inValue(i.trueValue), inValue(i.falseValue))
+    case c: CaseWhen =>
+      c.copy(c.branches.map { case (when, value) => inBranch(when) -> inValue(value) }, c.elseValue.map(inValue))
+    case _: And | _: Or | _: Not => e.mapChildren {
+      case part @ Literal(null, _) => Computed(part)
+      case part => computed(part).getOrElse(inValue(part))
+    }
+    // Spark puts what has a name in the place of the name
+    case a: Alias if a.dataType == BooleanType => a.mapChildren(part => computed(part).getOrElse(inValue(part)))
+    case other => other.mapChildren(inValue)
+  }
+
+  private def inCondition(e: Expression): Expression = e match {
+    case _: And | _: Or => e.mapChildren(inBranch)
+    case other => inValue(other)
+  }
+
+  private def inBranch(condition: Expression): Expression = computed(condition).getOrElse(inCondition(condition))
+
+  private def computed(e: Expression): Option[Expression] = e match {
+    case _: Cast | _: ApplyFunctionExpression => Some(Computed(inValue(e)))
+    case _ => None
   }
 }
