@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from indextables.config.option import LEGACY_PREFIXES, PREFIX, Option, Scope, Status
@@ -240,8 +241,13 @@ def _warn_unknown(key: str, name: str, bare: Scope | None) -> None:
     _warn_once(key, f"unknown configuration key `{key}`{nearest}")
 
 
+@lru_cache(maxsize=256)
 def _nearest(name: str, likeness: float) -> str | None:
-    """Return the most similar known key, with its column suffix if there is one."""
+    """Return the most similar known key, with its column suffix if there is one.
+
+    Every call of a query has the same options, and comparing them with all keys takes longer than
+    the rest of reading the settings.
+    """
     for start, option in _PER_FIELD:
         tail = start.partition(".")[2]
         if tail and name.startswith(tail) and len(name) > len(tail):
