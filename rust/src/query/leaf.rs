@@ -38,8 +38,10 @@ pub struct Target<'a> {
 const NANOS_PER_DAY: i128 = 86_400_000_000_000;
 /// Up to this many values are looked up one by one.
 const FEW_TERMS: usize = 64;
-/// So many rows of a column of numbers are compared in the time of one lookup.
-const ROWS_PER_LOOKUP: u64 = 256;
+/// So many rows of a column of numbers are compared in the time of one lookup, which decodes a block of the dictionary.
+const ROWS_PER_LOOKUP: u64 = 8192;
+/// The same for one term of a dictionary that is decoded whole.
+const ROWS_PER_TERM: u64 = 4;
 /// The same for splits where every lookup is a request.
 const FEW_REMOTE: usize = 4;
 
@@ -91,7 +93,7 @@ impl<'a> Target<'a> {
         // each looked-up value of a remote split costs requests, its fast column only one
         let remote = self.split.directory.is_remote() && self.column.fast;
         let few = spans.len() <= if remote { FEW_REMOTE } else { FEW_TERMS };
-        if !few && (remote || self.is_scanned_sooner(spans.len())) {
+        if !few && (remote || self.is_scanned_sooner(spans.len())?) {
             return Ok(scan_column(self.split, self.column, Test::spans(spans), None));
         }
         let written: Vec<Span> = spans.iter().map(|span| written_span(self.column, span)).collect();
@@ -243,10 +245,22 @@ impl<'a> Target<'a> {
     }
 
     /// Whether it takes less time to go through the column of whole numbers than to look up so many of them.
-    fn is_scanned_sooner(&self, numbers: usize) -> bool {
+    fn is_scanned_sooner(&self, numbers: usize) -> Result<bool> {
         let is_whole = matches!(self.kind(), Some(Kind::Whole | Kind::Decimal(_)));
         let rows = self.split.num_docs() + self.split.num_deleted();
-        self.column.fast && is_whole && rows <= ROWS_PER_LOOKUP.saturating_mul(numbers as u64)
+        if !self.column.fast || !is_whole || rows > ROWS_PER_LOOKUP * numbers as u64 {
+            return Ok(false);
+        }
+        // many lookups decode the whole dictionary, which takes less time if it has few terms
+        Ok(!self.column.indexed || rows <= ROWS_PER_TERM * self.num_terms()?)
+    }
+
+    fn num_terms(&self) -> Result<u64> {
+        let segments = self.split.segments.iter();
+        let terms = segments.map(|segment| -> Result<u64> {
+            Ok(segment.reader.inverted_index(self.column.field)?.terms().num_terms() as u64)
+        });
+        terms.sum()
     }
 
     /// Terms that match exactly these values in the inverted index, if there are any.
