@@ -4,6 +4,7 @@ import java.util.Base64
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import com.fasterxml.jackson.databind.util.RawValue
 
 import org.apache.spark.sql.connector.expressions.{Literal => _, _}
 import org.apache.spark.sql.connector.expressions.aggregate._
@@ -28,10 +29,12 @@ object Encoder {
           val node = op("IN", Seq(column)).put("keys", values.length)
           node.set[ObjectNode]("type", typeOf(kind))
           if (values.length <= most) {
-            val written = values.collect { case Literal(value, _) => literal(value, kind).get("lit") }
+            val written = values.collect { case Literal(value, _) => valueOf(value) }
             if (!written.contains(null)) {
-              val list = node.putArray("values")
+              val list = Rpc.mapper.createArrayNode()
               written.foreach(value => list.add(value))
+              // as one text: requests are copied and compared as often as scans are
+              node.putRawValue("values", new RawValue(list.toString))
             }
           }
           array.add(node)
@@ -88,35 +91,37 @@ object Encoder {
     case other => Rpc.parse(other.json)
   }
 
-  /** Values as the engine reads them: days, microseconds, decimals as strings, base64. */
   private def literal(value: Any, dataType: DataType): ObjectNode = {
     val node = Rpc.json().set[ObjectNode]("type", typeOf(dataType))
-    value match {
-      case null => node.putNull("lit")
-      case v: java.lang.Boolean => node.put("lit", v)
-      case v: java.lang.Byte => node.put("lit", v.longValue)
-      case v: java.lang.Short => node.put("lit", v.longValue)
-      case v: java.lang.Integer => node.put("lit", v.longValue)
-      case v: java.lang.Long => node.put("lit", v.longValue)
-      case v: java.lang.Float => double(node, v.doubleValue)
-      case v: java.lang.Double => double(node, v)
-      case v: Decimal => node.put("lit", v.toJavaBigDecimal.toPlainString)
-      case v: UTF8String => string(node, v)
-      case v: Array[Byte] => node.put("lit", Base64.getEncoder.encodeToString(v))
-      case _ => node.put("op", "UNKNOWN").put("class", value.getClass.getName)
+    valueOf(value) match {
+      case null => node.put("op", "UNKNOWN").put("class", value.getClass.getName)
+      case known => node.set[ObjectNode]("lit", known)
     }
+  }
+
+  private val nodes = Rpc.mapper.getNodeFactory
+
+  /** Values as the engine reads them: days, microseconds, decimals as strings, base64; null for unknown ones. */
+  private def valueOf(value: Any): JsonNode = value match {
+    case null => nodes.nullNode()
+    case v: java.lang.Boolean => nodes.booleanNode(v)
+    case v @ (_: java.lang.Byte | _: java.lang.Short | _: java.lang.Integer | _: java.lang.Long) =>
+      nodes.numberNode(v.asInstanceOf[Number].longValue)
+    case v: java.lang.Float => double(v.doubleValue)
+    case v: java.lang.Double => double(v)
+    case v: Decimal => nodes.textNode(v.toJavaBigDecimal.toPlainString)
+    case v: UTF8String => string(v)
+    case v: Array[Byte] => nodes.textNode(Base64.getEncoder.encodeToString(v))
+    case _ => null
   }
 
   /** Spark's strings may be any bytes; those of JSON are Unicode. */
-  private def string(node: ObjectNode, value: UTF8String): ObjectNode = {
+  private def string(value: UTF8String): JsonNode = {
     val text = value.toString
-    if (UTF8String.fromString(text).equals(value)) node.put("lit", text)
-    else {
-      node.putObject("lit").put("base64", Base64.getEncoder.encodeToString(value.getBytes))
-      node
-    }
+    if (UTF8String.fromString(text).equals(value)) nodes.textNode(text)
+    else Rpc.json().put("base64", Base64.getEncoder.encodeToString(value.getBytes))
   }
 
-  private def double(node: ObjectNode, value: Double): ObjectNode =
-    if (value.isNaN || value.isInfinite) node.put("lit", value.toString) else node.put("lit", value)
+  private def double(value: Double): JsonNode =
+    if (value.isNaN || value.isInfinite) nodes.textNode(value.toString) else nodes.numberNode(value)
 }

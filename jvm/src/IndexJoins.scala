@@ -11,6 +11,7 @@ import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
+import org.apache.spark.sql.types.{DataType, DecimalType, IntegralType}
 
 /**
  * Joins by index: the keys of one side become a runtime filter on the other side, which the index answers. Spark's own
@@ -75,11 +76,14 @@ object IndexJoins extends Rule[LogicalPlan] {
     val pushed = lowered(fresh, side)
     for {
       (read, mine) <- reads(pushed).flatMap(r => r.pruning.find(_.exprId == fresh.exprId).map(r -> _)).headOption
-      path <- Names.path(mine.pruningKey)
+      path <- Names.path(Widened.column(mine.pruningKey))
       use <- read.scan.join(path, KeySource(mostRows(other, otherKeys(at)), cost(other), chooses(other)))
       // Spark's rule, or an earlier run of this one, may have added a filter already
-      known = read.pruning.find(d => d.exprId != fresh.exprId && d.pruningKey.semanticEquals(mine.pruningKey))
+      known = read.pruning.find(d => d.exprId != fresh.exprId &&
+        Widened.column(d.pruningKey).semanticEquals(Widened.column(mine.pruningKey)))
       everywhere = use == IndexJoins.Always && repeatable(other)
+      // Spark itself filters by plain columns only
+      if everywhere || conf.adaptiveExecutionEnabled || Names.path(mine.pruningKey).isDefined
       changed <- known match {
         case Some(d) if d.onlyInBroadcast == everywhere => Some(replaced(side, d.exprId, used(d, everywhere)))
         case Some(_) => None
@@ -105,8 +109,10 @@ object IndexJoins extends Rule[LogicalPlan] {
   private val Always = "always"
 
   /** The same filter, with keys that are always computed or taken from a broadcast only. */
-  private def used(d: DynamicPruningSubquery, everywhere: Boolean): DynamicPruningSubquery =
-    Compat.pruning(d.pruningKey, d.buildQuery, d.buildKeys, d.broadcastKeyIndices.head, onlyInBroadcast = !everywhere)
+  private def used(d: DynamicPruningSubquery, everywhere: Boolean): DynamicPruningSubquery = {
+    val (key, keys) = if (everywhere) Widened.byColumn(d) else (d.pruningKey, d.buildKeys)
+    Compat.pruning(key, d.buildQuery, keys, d.broadcastKeyIndices.head, onlyInBroadcast = !everywhere)
+  }
 
   private def replaced(plan: LogicalPlan, id: ExprId, by: DynamicPruningSubquery): LogicalPlan =
     plan.transform { case node => node.transformExpressions { case d: DynamicPruningSubquery if d.exprId == id => by } }
@@ -124,6 +130,7 @@ object IndexJoins extends Rule[LogicalPlan] {
   /** The column of a key; the index compares numbers by value, so the normalization of zeros and NaNs is dropped. */
   private def column(key: Expression): Option[Expression] = key match {
     case KnownFloatingPointNormalized(NormalizeNaNAndZero(child)) => column(child)
+    case Widened(column) => Names.path(column).map(_ => key)
     case _ => Names.path(key).map(_ => key)
   }
 
@@ -168,6 +175,39 @@ object IndexJoins extends Rule[LogicalPlan] {
     case a: Aggregate => a.aggregateExpressions.forall(_.find(_.isInstanceOf[aggregate.AggregateExpression]).isEmpty) &&
       repeatable(a.child)
     case _: Project | _: Filter | _: Union | _: Join => plan.children.forall(repeatable)
+    case _ => false
+  }
+}
+
+/** A column of integers that is compared with keys of a wider type. */
+object Widened {
+  def unapply(e: Expression): Option[Expression] = e match {
+    case cast: Cast if widens(cast.child.dataType, cast.dataType) => Some(cast.child)
+    case _ => None
+  }
+
+  def column(e: Expression): Expression = unapply(e).getOrElse(e)
+
+  /** A runtime filter of the column itself: keys that do not fit its type become null, which the join finds no rows for. */
+  def byColumn(d: DynamicPruningSubquery): (Expression, Seq[Expression]) = d.pruningKey match {
+    case Widened(column) =>
+      val at = d.broadcastKeyIndices.head
+      (column, d.buildKeys.updated(at, Cast(d.buildKeys(at), column.dataType, None, EvalMode.TRY)))
+    case _ => (d.pruningKey, d.buildKeys)
+  }
+
+  /** The same filter as the join compares its keys. */
+  def asJoined(d: DynamicPruningSubquery): Option[(Expression, Seq[Expression])] = {
+    val at = d.broadcastKeyIndices.head
+    d.buildKeys(at) match {
+      case cast: Cast if cast.evalMode == EvalMode.TRY && widens(cast.dataType, cast.child.dataType) =>
+        Some((Cast(d.pruningKey, cast.child.dataType), d.buildKeys.updated(at, cast.child)))
+      case _ => None
+    }
+  }
+
+  private def widens(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (_: IntegralType, _: IntegralType | _: DecimalType) => from != to && Cast.canUpCast(from, to)
     case _ => false
   }
 }

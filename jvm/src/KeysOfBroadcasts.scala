@@ -4,12 +4,14 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.expressions.{Cast => V2Cast, Expression => V2Expression, FieldReference, LiteralValue}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.{InSubqueryExec, SubqueryBroadcastExec}
 import org.apache.spark.sql.execution.adaptive.{BroadcastQueryStageExec, LogicalQueryStage}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, DataSourceV2Strategy}
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins.{HashJoin, HashedRelationBroadcastMode}
+import org.apache.spark.sql.types.DataType
 
 /**
  * Runtime filters whose keys are in a finished broadcast. Adaptive execution plans the rest of a query again when a
@@ -52,12 +54,23 @@ object KeysOfBroadcasts extends Rule[LogicalPlan] with PredicateHelper {
 
   /** The values of a runtime filter, if this broadcast is of its keys. */
   private def predicate(filter: Expression, keys: BroadcastQueryStageExec): Option[Predicate] = filter match {
-    case d: DynamicPruningSubquery if hasKeys(keys, d.buildKeys) =>
-      val values = InSubqueryExec(d.pruningKey,
-        SubqueryBroadcastExec("keys", d.broadcastKeyIndices, d.buildKeys, keys), d.exprId)
-      values.updateResult()
-      DataSourceV2Strategy.translateRuntimeFilterV2(values)
+    case d: DynamicPruningSubquery =>
+      val forms = (d.pruningKey, d.buildKeys) +: Widened.asJoined(d).toSeq
+      forms.find(form => hasKeys(keys, form._2)).flatMap { case (key, buildKeys) =>
+        val values = InSubqueryExec(key, SubqueryBroadcastExec("keys", d.broadcastKeyIndices, buildKeys, keys), d.exprId)
+        values.updateResult()
+        key match {
+          case Widened(column) => Names.path(column).map(path => among(path, key.dataType, values.values().get))
+          case _ => DataSourceV2Strategy.translateRuntimeFilterV2(values)
+        }
+      }
     case _ => None
+  }
+
+  /** The keys of a wider type than the column has. */
+  private def among(path: Seq[String], kind: DataType, keys: Array[Any]): Predicate = {
+    val literals = keys.map(key => LiteralValue(key, kind): V2Expression)
+    new Predicate("IN", (new V2Cast(FieldReference(path), kind): V2Expression) +: literals)
   }
 
   private def hasKeys(stage: BroadcastQueryStageExec, keys: Seq[Expression]): Boolean = stage.broadcast match {

@@ -2,11 +2,11 @@ package org.apache.spark.sql.indextables
 
 import java.io.ByteArrayInputStream
 
-import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
 import org.apache.arrow.vector.ipc.ArrowStreamReader
 
+import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -119,35 +119,52 @@ case class LocalAnswerExec(projects: Seq[NamedExpression], filters: Seq[Expressi
       case (key, text) => key -> SQLMetrics.createMetric(sparkContext, text)
     }.toMap
 
+  @transient private lazy val reply: Reply = {
+    val found = scan.answer()
+    ScanMetrics.counts(found.json.get("metrics")).foreach(m => longMetric(m.name()).add(m.value()))
+    found
+  }
+  private def post(): Unit = SQLMetrics.postDriverMetricUpdates(sparkContext,
+    sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY), metrics.values.toSeq)
+
   @transient protected lazy val rows: Array[InternalRow] = {
-    val reply = scan.answer()
-    val few = reply.parts(0).length < LocalAnswer.FewBytes
+    val result = LocalAnswer.open(reply.parts(0))(new AnswerRows(projects, filters, input)(_).map(_.copy()).toArray)
+    longMetric("numOutputRows").add(result.length)
+    post()
+    result
+  }
+
+  /** In a job, the rows are decoded by its task. */
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (node, count) = (new AnswerRows(projects, filters, input), longMetric("numOutputRows"))
+    val task = AnsweredTask(reply.parts(0))
+    post()
+    sparkContext.parallelize(Seq(task), 1).mapPartitionsInternal(_.flatMap { answered =>
+      val reader = new AnswerReader(answered.rows)
+      TaskContext.get().addTaskCompletionListener[Unit](_ => reader.close())
+      node(reader).map { row => count.add(1); row }
+    })
+  }
+}
+
+/** Filters and projects the rows of an answer; each is valid only until the next one. */
+class AnswerRows(projects: Seq[NamedExpression], filters: Seq[Expression], input: Seq[Attribute])
+  extends Serializable {
+  def apply(answer: AnswerReader): Iterator[InternalRow] = {
     val keep = filters.reduceOption(And).map(f => BindReferences.bindReference(f, AttributeSeq(input)))
-      .map(f => if (few) Predicate.createInterpreted(f) else Predicate.create(f))
+      .map(f => if (answer.isSmall) Predicate.createInterpreted(f) else Predicate.create(f))
     keep.foreach(_.initialize(0))
     def projection(to: Seq[Expression]) =
-      if (few) InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(to, input))
+      if (answer.isSmall) InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(to, input))
       else UnsafeProjection.create(to, input)
     val project = projection(projects)
     // expressions must not be computed on the columns of a batch, where null elements of arrays read as zeros
     val whole = if (keep.isEmpty && projects.forall(_.isInstanceOf[Attribute])) None else Some(projection(input))
-    val result = ArrayBuffer.empty[InternalRow]
-    LocalAnswer.foreachRow(reply.parts(0)) { batched =>
-      val row = whole.fold(batched)(_.apply(batched))
-      if (keep.forall(_.eval(row))) result += project(row).copy()
-    }
-    longMetric("numOutputRows").add(result.length)
-    ScanMetrics.counts(reply.json.get("metrics")).foreach(m => longMetric(m.name()).add(m.value()))
-    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
-    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, metrics.values.toSeq)
-    result.toArray
+    answer.rows.map(row => whole.fold(row)(_.apply(row))).filter(row => keep.forall(_.eval(row))).map(project)
   }
 }
 
 object LocalAnswer {
-  /** Below this size, generating code takes longer than it saves. */
-  val FewBytes = 64 << 10
-
   /** The rows as a relation. */
   def relation(stream: Array[Byte]): LocalRelation = {
     val allocator = ArrowUtils.rootAllocator.newChildAllocator("indextables relation", 0, Long.MaxValue)
@@ -158,16 +175,14 @@ object LocalAnswer {
   }
 
   /** Copies of all rows. */
-  def rows(stream: Array[Byte]): Seq[InternalRow] = {
-    val found = ArrayBuffer.empty[InternalRow]
-    foreachRow(stream)(row => found += row.copy())
-    found.toSeq
-  }
+  def rows(stream: Array[Byte]): Seq[InternalRow] = open(stream)(_.rows.map(_.copy()).toIndexedSeq)
 
   /** Call `use` with each row; a row is valid only during the call. */
-  def foreachRow(stream: Array[Byte])(use: InternalRow => Unit): Unit = {
-    val batches = new AnswerReader(stream)
-    try while (batches.next()) batches.get().rowIterator().asScala.foreach(use) finally batches.close()
+  def foreachRow(stream: Array[Byte])(use: InternalRow => Unit): Unit = open(stream)(_.rows.foreach(use))
+
+  def open[T](stream: Array[Byte])(read: AnswerReader => T): T = {
+    val reader = new AnswerReader(stream)
+    try read(reader) finally reader.close()
   }
 }
 
@@ -175,6 +190,13 @@ object LocalAnswer {
 class AnswerReader(stream: Array[Byte]) extends PartitionReader[ColumnarBatch] {
   private val allocator = ArrowUtils.rootAllocator.newChildAllocator("indextables answer", 0, Long.MaxValue)
   private val reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator)
+
+  /** Whether generating code takes longer than it saves. */
+  val isSmall: Boolean = stream.length < (64 << 10)
+
+  /** All rows; each is valid only until the next one. */
+  def rows: Iterator[InternalRow] =
+    Iterator.continually(next()).takeWhile(identity).flatMap(_ => get().rowIterator().asScala)
 
   override def next(): Boolean = reader.loadNextBatch()
   override def get(): ColumnarBatch = {

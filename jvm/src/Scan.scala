@@ -3,12 +3,15 @@ package org.apache.spark.sql.indextables
 import java.util.{Optional, OptionalLong}
 
 import scala.collection.immutable.ListMap
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
@@ -141,7 +144,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
 
   override def planInputPartitions(): Array[InputPartition] = {
     val reply = planned(distributed = true)
-    if (holdsRows(reply)) reply.parts.zipWithIndex.map { case (rows, i) => new AnsweredTask(i, rows) }
+    if (holdsRows(reply)) reply.parts.map(rows => AnsweredTask(rows))
     else {
       val hosts = reply.json.get("hosts")
       val keys = if (partitionedBy(reply).isEmpty) None else Some(keysOf(reply))
@@ -206,10 +209,12 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
 
   // the text of EXPLAIN about joins, by column
   private var joins = ListMap.empty[Seq[String], String]
+  private val uses = mutable.Map.empty[(Seq[String], KeySource), Option[String]]
   /** How the keys of a join narrow this read: always, only from a broadcast, or not at all. */
   def join(column: Seq[String], other: KeySource): Option[String] = synchronized {
     if (!runtimeColumns.contains(column.head)) None
-    else {
+    // the optimizer applies a rule until the plan no longer changes
+    else uses.getOrElseUpdate((column, other), {
       val asked = request.deepCopy()
       asked.putObject("keys").put("rows", other.rows.min(Long.MaxValue).toLong)
         .put("bytes", other.bytes.min(Long.MaxValue).toLong).put("chosen", other.chosen)
@@ -218,7 +223,7 @@ class IndexScan(output: StructType, val request: ObjectNode, val calls: ReadCall
       val reply = calls.call("join", asked).json
       Option(reply.get("explain")).foreach(text => joins += column -> text.asText)
       Option(reply.get("use")).map(_.asText)
-    }
+    })
   }
 
   override def estimateStatistics(): Statistics = new Statistics {
@@ -293,8 +298,23 @@ class Task(index: Int, content: Array[Byte], hosts: Array[String]) extends Pytho
 }
 
 /** A task with its rows, as an Arrow stream: the planner has found them already. */
-@SerialVersionUID(1L)
-class AnsweredTask(val index: Int, val rows: Array[Byte]) extends InputPartition
+trait AnsweredTask extends InputPartition {
+  def rows: Array[Byte]
+}
+
+object AnsweredTask {
+  /** Spark warns of tasks of more than 1,000 KiB: more rows go to the executor in a broadcast. */
+  private val MostBytes = 900 << 10
+
+  def apply(rows: Array[Byte]): AnsweredTask =
+    if (rows.length <= MostBytes) Carried(rows)
+    else Shared(SparkSession.active.sparkContext.broadcast(rows))
+
+  private case class Carried(rows: Array[Byte]) extends AnsweredTask
+  private case class Shared(value: Broadcast[Array[Byte]]) extends AnsweredTask {
+    override def rows: Array[Byte] = value.value
+  }
+}
 
 /** A task whose rows all have the same values of the partition columns. */
 @SerialVersionUID(1L)

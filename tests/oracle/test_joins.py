@@ -116,6 +116,7 @@ def test_few_rows_of_keys_come_from_the_planner(spark: Any, truth: Any, column: 
         "JOIN few k ON t.word = k.word AND t.id = k.id",
         "JOIN few k ON t.id = k.id JOIN (SELECT id, n FROM few WHERE n > 0) o ON t.id = o.id",
         "JOIN few k ON t.f64 = k.f64",
+        "JOIN (SELECT CAST(i32 AS BIGINT) AS b FROM few) k ON t.i32 = k.b",
         "LEFT SEMI JOIN few k ON t.id = k.id",
     ],
 )
@@ -129,8 +130,11 @@ def test_rows_of_a_broadcast_are_one_partition(spark: Any, truth: Any, condition
     assert "Exchange SinglePartition" not in final, plan
 
 
-def test_many_rows_of_keys_are_divided_among_tasks(spark: Any, tmp_path: Path) -> None:
-    rows = spark.range(12_000).selectExpr("id % 4000 AS key", "repeat(uuid(), 30) AS text")
+@pytest.mark.parametrize(("length", "tasks"), [(30, 1), (60, 2)])
+def test_many_rows_of_keys_are_divided_among_tasks(
+    spark: Any, tmp_path: Path, length: int, tasks: int
+) -> None:
+    rows = spark.range(12_000).selectExpr("id % 4000 AS key", f"repeat(uuid(), {length}) AS text")
     rows.write.format("indextables").save(str(tmp_path / "table"))
     spark.read.format("indextables").load(str(tmp_path / "table")).createOrReplaceTempView("long")
     spark.range(1000).createOrReplaceTempView("short")
@@ -140,7 +144,7 @@ def test_many_rows_of_keys_are_divided_among_tasks(spark: Any, tmp_path: Path) -
     )
     found = frame.collect()
     assert len({row.text for row in found}) == len(found) == 3000
-    assert len({row.task for row in found}) > 1
+    assert len({row.task for row in found}) == tasks
     plan = frame._jdf.queryExecution().executedPlan().toString()
     assert narrowed(plan), plan
     assert "answered by: planner" in plan, plan
@@ -174,6 +178,81 @@ def test_a_small_table_gives_the_keys_of_a_large_one(
     ):
         plan = check(spark, statement, hint)
         assert narrowed(plan), plan
+
+
+# a column, a wider type of keys, and keys that are no values of the column
+WIDER = [
+    ("i8", "smallint", "i8 + 1000S"),
+    ("i16", "int", "i16 + 100000"),
+    ("i32", "bigint", "i32 + 5000000000"),
+    ("i32", "decimal(20,2)", "i32 + 0.5"),
+]
+
+
+@pytest.mark.parametrize("case", WIDER)
+@pytest.mark.parametrize("table", ["joined", "answered"])
+def test_keys_of_a_wider_type_find_their_rows(
+    spark: Any, truth: Any, table: str, case: tuple[str, str, str]
+) -> None:
+    del truth
+    column, kind, outside = case
+    inside = f"SELECT CAST({column} AS {kind}) AS k, n FROM few"
+    keys = f"({inside} UNION ALL SELECT CAST({outside} AS {kind}), n FROM few) k"
+    for statement in (
+        f"SELECT t.id, k.n FROM {{t}} t JOIN {keys} ON t.{column} = k.k",
+        f"SELECT t.id, k.n FROM {keys} LEFT JOIN {{t}} t ON t.{column} = k.k",
+        f"SELECT t.id FROM {{t}} t LEFT SEMI JOIN {keys} ON t.{column} = k.k",
+        f"SELECT t.id, k.n FROM {{t}} t JOIN {keys} ON t.{column} = k.k AND t.id % 7 = k.n",
+    ):
+        for hint in (BROADCAST, MERGE):
+            plan = check(spark, statement, hint, table)
+            assert narrowed(plan), plan
+    outer = f"SELECT t.id, k.n FROM {{t}} t LEFT JOIN {keys} ON t.{column} = k.k"
+    assert not narrowed(check(spark, outer, BROADCAST, table))
+
+
+def test_keys_of_a_narrower_type_find_their_rows(spark: Any, truth: Any) -> None:
+    del truth
+    statement = (
+        "SELECT t.id, k.n FROM {t} t JOIN (SELECT CAST(id AS INT) AS k, n FROM few) k ON t.id = k.k"
+    )
+    for hint in (BROADCAST, MERGE):
+        assert narrowed(check(spark, statement, hint))
+
+
+def test_wider_keys_may_be_taken_from_a_broadcast_only(spark: Any, truth: Any) -> None:
+    del truth
+    spark.sql("SELECT CAST(i32 AS BIGINT) AS b FROM truth LIMIT 20").createOrReplaceTempView("some")
+    statement = "SELECT t.id FROM {t} t LEFT SEMI JOIN some k ON t.i32 = k.b"
+    for hint, adaptive, wanted in (
+        (BROADCAST, True, True),
+        (MERGE, True, False),
+        (BROADCAST, False, False),
+    ):
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+        try:
+            frame = spark.sql(
+                statement.replace("{t}", "joined").replace("SELECT", f"SELECT /*+ {hint} */", 1)
+            )
+            frame.collect()
+        finally:
+            spark.conf.unset("spark.sql.adaptive.enabled")
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        assert narrowed(plan) == wanted, plan
+
+
+def test_wider_keys_without_adaptive_plans_find_their_rows(spark: Any, truth: Any) -> None:
+    del truth
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        statement = (
+            "SELECT t.id FROM {t} t JOIN (SELECT i32 + 2000000000L * (id % 2) AS b FROM few) k"
+            " ON t.i32 = k.b"
+        )
+        for hint in (BROADCAST, MERGE):
+            assert narrowed(check(spark, statement, hint))
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
 
 
 def test_too_many_keys_are_left_to_spark(spark: Any, truth: Any) -> None:

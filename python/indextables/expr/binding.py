@@ -52,7 +52,14 @@ from indextables.expr.predicate import (
     TextTest,
     search_of,
 )
-from indextables.expr.values import WHOLE, is_plain_string, kind_of, order_key, to_float32
+from indextables.expr.values import (
+    INTEGRAL_BITS,
+    WHOLE,
+    is_plain_string,
+    kind_of,
+    order_key,
+    to_float32,
+)
 from indextables.model.types import Array, DataType, Struct
 
 # a column with its type and the types it is cast to, innermost first
@@ -359,7 +366,18 @@ def _among(node: Among, scope: Scope) -> Predicate:
     is_plain = kind_of(kind) in WHOLE or is_plain_string(kind)
     if is_plain and subject is not None and subject[1] == kind and not subject[2]:
         return OneOf(subject[0], kind, tuple(dict.fromkeys(node.values)))
+    if subject is not None and subject[2] == (kind,) and _is_wider(kind, subject[1]):
+        domain = domain_of(subject[1])
+        assert domain is not None
+        within = (value for value in node.values if domain.low <= value <= domain.high)
+        return OneOf(subject[0], subject[1], tuple(dict.fromkeys(within)))
     return _in(In(node.value, tuple(Literal(value, kind) for value in node.values)), scope)
+
+
+def _is_wider(kind: DataType, other: DataType) -> bool:
+    """Whether both are integers and one has all values of the other."""
+    bits, less = INTEGRAL_BITS.get(kind_of(kind)), INTEGRAL_BITS.get(kind_of(other))
+    return bits is not None and less is not None and bits >= less
 
 
 def _is_null(expr: Expr, scope: Scope) -> Predicate:

@@ -32,7 +32,7 @@ from indextables.expr.predicate import (
     walk,
 )
 from indextables.expr.regexes import translate_regex
-from indextables.expr.values import NESTED, encode, encode_all, kind_of
+from indextables.expr.values import NESTED, WHOLE, encode, encode_all, kind_of
 from indextables.model.strings import is_valid, to_bytes
 from indextables.model.types import Array
 from indextables.plan.columns import Columns, field_name
@@ -304,7 +304,7 @@ def _exists(field: str) -> Tree:
 
 
 def _one_of(leaf: OneOf, field: str) -> Tree | None:
-    if any(_too_long(value) for value in leaf.values):
+    if kind_of(leaf.type) not in WHOLE and any(_too_long(value) for value in leaf.values):
         return None
     values = encode_all(leaf.values, leaf.type)
     if not values:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 # a plan includes its rows if that reads less than this; EXPLAIN pays for it too
 _CARRIED_BYTES = 8 << 20
-# Spark warns of tasks of more than 1,000 KiB
-_TASK_BYTES = 900 << 10
+# one task handles this much sooner than another job adds up what several tasks did
+_TASK_BYTES = 4 << 20
 
 
 def push(request: Request) -> dict[str, Any]:

@@ -145,7 +145,9 @@ def test_membership_in_nothing_is_false():
     [
         (col("n"), "integer", [3, 1, 3]),
         (col("n"), "long", [3, 2**40]),
-        (cast("n", "long"), "long", [3, 2**40]),
+        (cast("n", "long"), "long", [3, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**40, 3]),
+        (cast("n", "long"), "long", [2**40]),
+        (cast("n", "decimal(12,1)"), "decimal(12,1)", ["3.0", "3.5"]),
         (col("d"), "date", [3, 4]),
         (col("at"), "timestamp", [3, 4]),
         (col("m"), "decimal(6,2)", ["1.50", "2.00"]),
