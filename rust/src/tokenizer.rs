@@ -28,6 +28,7 @@ pub use analyze::analyze;
 pub use filters::stops;
 pub use identifiers::is_whole;
 pub use trigrams::{Letter, folded, letters, trigrams, written};
+pub use words::{lower_word, words_of};
 
 use crate::error::{EngineError, Result};
 use cjk::CjkWords;
@@ -101,11 +102,22 @@ pub fn register(schema: &Schema, manager: &TokenizerManager) {
     }
 }
 
+/// The base of a name, and its limit of token bytes.
+fn limited(name: &str) -> Option<(&str, usize)> {
+    match name.rsplit_once(LIMIT) {
+        Some((base, digits)) => Some((base, digits.parse().ok()?)),
+        None => Some((name, DEFAULT_TOKEN_LENGTH)),
+    }
+}
+
+/// The longest term in bytes of a tokenizer whose terms are the words of a text in lower case, and nothing else.
+pub fn longest_word(name: &str) -> Option<usize> {
+    let (base, limit) = limited(name)?;
+    matches!(base, "default" | "simple").then_some(limit.min(MAX_TOKEN_LENGTH))
+}
+
 fn build(name: &str) -> Option<TextAnalyzer> {
-    let (base, limit) = match name.rsplit_once(LIMIT) {
-        Some((base, digits)) => (base, digits.parse().ok()?),
-        None => (name, DEFAULT_TOKEN_LENGTH),
-    };
+    let (base, limit) = limited(name)?;
     let (base, filters) = Filters::of(base)?;
     if filters.is_empty()
         && let Some(analyzer) = direct(base, limit)

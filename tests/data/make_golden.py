@@ -82,6 +82,19 @@ def trigrams_placed(spark: SparkSession, path: str) -> DataFrame:
     return frame
 
 
+def capitals(spark: SparkSession, path: str) -> DataFrame:
+    """Words with and without capitals; a merge has folded some of them, without deleted rows."""
+    message = "CONCAT(IF(id % 2 = 0, 'Request ', 'request '), id, ' TimeOut after Größe ', id % 7)"
+    frame = spark.range(200).selectExpr("id", f"{message} AS message")
+    for part in ("id < 100", "id >= 100"):
+        _save(frame.where(part), path)
+    spark.sql(f"DELETE FROM indextables.`{path}` WHERE id % 10 = 3")
+    spark.sql(f"MERGE SPLITS '{path}'")
+    more = frame.selectExpr("id + 1000 AS id", "message")
+    _save(more, path)
+    return frame.where("id % 10 <> 3").union(more)
+
+
 def doubles_lean(spark: SparkSession, path: str) -> DataFrame:
     """Doubles of few digits in the lean layout, as it wrote doubles then; some rows deleted."""
     frame = spark.sql("""SELECT id, CONCAT('m ', id) AS message, id / 7 AS ratio,
@@ -157,8 +170,8 @@ def json_checkpoint(spark: SparkSession, path: str) -> DataFrame:
 
 
 TABLES: tuple[Callable[[SparkSession, str], DataFrame], ...] = (
-    types_compatible, types_lean, sidecar_2, trigrams, trigrams_placed, doubles_lean, doubles_whole,
-    partitioned, changed, changed_64, keyed, many_versions, json_checkpoint,
+    types_compatible, types_lean, sidecar_2, trigrams, trigrams_placed, capitals, doubles_lean,
+    doubles_whole, partitioned, changed, changed_64, keyed, many_versions, json_checkpoint,
 )  # fmt: skip
 
 

@@ -96,6 +96,29 @@ def test_parts_are_found_in_old_and_new_splits_and_when_they_are_merged(name, tm
     check(2)
 
 
+@pytest.mark.parametrize("name", [name for name in TABLES if "/capitals" in name])
+def test_parts_of_words_are_found_in_old_and_new_splits_and_when_they_are_merged(name, tmp_path):
+    path = tmp_path / "t"
+    shutil.copytree(DATA / name / "table", path)
+    rows = pq.read_table(DATA / name / "expected.parquet")
+    texts = rows["message"].to_pylist()
+
+    def check(times: int) -> None:
+        table = indextables.open(str(path))
+        for part in ("eques", "requ", "Reque", "REQ", "meou", "meOu", "röß", "19"):
+            want = times * sum(part in text for text in texts)
+            assert table.count(f"contains(message, '{part}')") == want
+            if part.isascii():
+                low = times * sum(part.lower() in text.lower() for text in texts)
+                assert table.count(f"message ILIKE '%{part}%'") == low > 0
+
+    check(1)
+    indextables.write(rows, str(path), mode="append")
+    check(2)
+    execute(f"MERGE SPLITS '{path}'", LocalContext())
+    check(2)
+
+
 @pytest.mark.parametrize("name", [name for name in TABLES if "/doubles" in name])
 def test_doubles_are_found_in_old_and_new_splits_and_when_they_are_merged(name, tmp_path):
     path = tmp_path / "t"

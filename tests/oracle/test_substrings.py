@@ -67,6 +67,52 @@ def conditions(rng: random.Random, values: list[str]) -> list[str]:
     return found
 
 
+WORDS = (
+    "Timeout",
+    "timeout",
+    "TIMEOUT",
+    "banana",
+    "banaNa",
+    "größe",
+    "Größe",
+    "KELVİN",
+    "\u212aelvin",
+)
+PARTS = (
+    "imeou",
+    "time",
+    "Time",
+    "IME",
+    "ana",
+    "aNa",
+    "öß",
+    "Öß",
+    "elv",
+    "ELV",
+    "k",
+    "İ",
+    "i",
+    "ut b",
+)
+
+
+def test_parts_of_words_are_found_without_trigrams(spark, tmp_path):
+    rng = random.Random(9)
+    texts = [" ".join(rng.choices(WORDS, k=5)) if rng.random() < 0.9 else None for _ in range(900)]
+    pq.write_table(pa.table({"id": range(900), "message": texts}), tmp_path / "rows.parquet")
+    plain = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    plain.createOrReplaceTempView("plain_words")
+    writer = plain.repartition(2).write.format("indextables")
+    writer.option("indexing.typemap.message", "text").save(str(tmp_path / "table"))
+    indexed = spark.read.format("indextables").load(str(tmp_path / "table"))
+    indexed.createOrReplaceTempView("indexed_words")
+    for part in PARTS:
+        for test in (f"LIKE '%{part}%'", f"NOT LIKE '%{part}%'", f"ILIKE '%{part}%'"):
+            sql = f"SELECT count(*) FROM {{}}_words WHERE message {test}"
+            found, want = (spark.sql(sql.format(view)).first()[0] for view in ("indexed", "plain"))
+            assert found == want, test
+
+
 @pytest.mark.parametrize("local", ["true", "false"], ids=["planner", "executors"])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_same_rows_are_found(spark, views, local: str, seed: int):

@@ -11,7 +11,10 @@ use tantivy::{Index, ReloadPolicy, SegmentReader};
 use crate::error::{EngineError, Result};
 use crate::merge::input::OpenInput;
 use crate::source::Run;
-use crate::split::{Encoding, Layout, NullRows, Sidecar, SidecarColumn, SourceFiles, to_spark};
+use crate::split::{
+    CapitalWords, Capitals, Encoding, Layout, NullRows, Sidecar, SidecarColumn, SourceFiles,
+    to_spark,
+};
 use crate::write::Bounds;
 
 /// Whether the columns of both inputs have the same meaning, so that their sidecars can be folded.
@@ -86,6 +89,24 @@ pub fn fold(
     let mut sidecar = Sidecar::new(layout, u64::from(segment.max_doc()), columns);
     sidecar.source = runs(open)?.map(|runs| SourceFiles { runs, table: source_table(open) });
     Ok((Some(sidecar), nulls))
+}
+
+/// The capitals of the columns that every input lists, without words that only deleted rows have.
+pub fn capitals(open: &[OpenInput], merged: &Index) -> Result<Capitals> {
+    let mut capitals = Capitals::default();
+    for name in open[0].capitals.columns.keys() {
+        let parts = open.iter().map(|input| input.capitals.columns.get(name));
+        let Some(parts) = parts.collect::<Option<Vec<_>>>() else { continue };
+        let Some(mut words) = CapitalWords::union(parts.into_iter()) else { continue };
+        if open.iter().any(|input| !input.deleted.is_empty()) {
+            let index = only_segment(merged)?.inverted_index(merged.schema().get_field(name)?)?;
+            let mut terms = index.terms().stream()?;
+            let next = || terms.advance().then(|| crc32fast::hash(terms.key()));
+            words.retain(std::iter::from_fn(next));
+        }
+        capitals.columns.insert(name.clone(), words);
+    }
+    Ok(capitals)
 }
 
 /// The source's definition from the last input that has one.

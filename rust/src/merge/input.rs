@@ -17,7 +17,7 @@ use crate::directory::BundleDirectory;
 use crate::error::{At, EngineError, Result};
 use crate::merge::MergeInput;
 use crate::open::read_sidecar;
-use crate::split::{NULLS_FILE, NullRows, Sidecar};
+use crate::split::{CAPITALS_FILE, Capitals, NULLS_FILE, NullRows, Sidecar};
 use crate::store::{BytesSource, RangeSource, Store};
 use crate::write::{Scratch, widen_floats};
 
@@ -30,6 +30,7 @@ pub struct OpenInput {
     pub directory: BundleDirectory,
     pub sidecar: Option<Sidecar>,
     pub nulls: NullRows,
+    pub capitals: Capitals,
     pub deleted: RoaringBitmap,
     pub rows: u32,
 }
@@ -57,6 +58,10 @@ impl OpenInput {
             Some(bytes) => NullRows::parse(&bytes)?,
             None => NullRows::default(),
         };
+        let capitals = match directory.file(CAPITALS_FILE)? {
+            Some(bytes) => Capitals::parse(&bytes)?,
+            None => Capitals::default(),
+        };
         let mut index = Index::open(directory.clone())?;
         match &sidecar {
             Some(sidecar) => verify(&directory, sidecar)?,
@@ -68,7 +73,8 @@ impl OpenInput {
         let segments = index.searchable_segment_metas()?;
         let rows = segments.iter().map(tantivy::SegmentMeta::max_doc).sum();
         let deleted = deleted_rows(input.deleted.as_deref(), rows)?;
-        Ok(Self { path: input.path.clone(), index, directory, sidecar, nulls, deleted, rows })
+        let path = input.path.clone();
+        Ok(Self { path, index, directory, sidecar, nulls, capitals, deleted, rows })
     }
 
     /// The rows of a segment that stay, unless all do.

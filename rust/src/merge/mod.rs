@@ -83,8 +83,9 @@ fn merge_alike(
         compress::compress_rows(&index, &scratch)?;
     }
     let (sidecar, nulls) = fold::fold(&open, &index, options.stats_length)?;
+    let capitals = fold::capitals(&open, &index)?;
     forget_documents(&index, &scratch)?;
-    Ok(FinishedSegment { index, scratch, sidecar, nulls })
+    Ok(FinishedSegment { index, scratch, sidecar, nulls, capitals })
 }
 
 /// Opens every input; a corrupt input does not prevent merging the others.

@@ -20,7 +20,8 @@ use crate::directory::BundleDirectory;
 use crate::error::{At, EngineError, Result};
 use crate::source::{Runs, Source};
 use crate::split::{
-    Encoding, NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_VERSION, Sidecar, SidecarColumn, decimals,
+    CAPITALS_FILE, Capitals, Encoding, NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_VERSION,
+    Sidecar, SidecarColumn, decimals,
 };
 use crate::store::Store;
 use crate::tokenizer;
@@ -38,6 +39,7 @@ pub struct Split {
     pub source: Option<(Arc<Source>, Arc<Runs>)>,
     pub term_counts: TermCounts,
     null_rows: OnceLock<Arc<NullRows>>,
+    capitals: OnceLock<Arc<Capitals>>,
     searcher: OnceLock<Searcher>,
     total_docs: u64,
     deleted_docs: u64,
@@ -141,6 +143,7 @@ impl Split {
             sidecar,
             term_counts: TermCounts::default(),
             null_rows: OnceLock::new(),
+            capitals: OnceLock::new(),
             searcher: OnceLock::new(),
             total_docs,
             deleted_docs: deleted.map_or(0, |d| d.count()),
@@ -171,6 +174,18 @@ impl Split {
             None => NullRows::default(),
         };
         Ok(self.null_rows.get_or_init(|| Arc::new(parsed)).clone())
+    }
+
+    /// How the words of text columns were written.
+    pub fn capitals(&self) -> Result<Arc<Capitals>> {
+        if let Some(known) = self.capitals.get() {
+            return Ok(known.clone());
+        }
+        let parsed = match self.directory.file(CAPITALS_FILE)? {
+            Some(bytes) => Capitals::parse(&bytes)?,
+            None => Capitals::default(),
+        };
+        Ok(self.capitals.get_or_init(|| Arc::new(parsed)).clone())
     }
 
     /// Tantivy's own view of the split, which scores need.

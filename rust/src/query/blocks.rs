@@ -13,6 +13,7 @@ use super::scan::{FunctionQuery, field_value, for_each_chunk};
 use super::tree::Node;
 use crate::columns::BlockReader;
 use crate::columns::stored_value::Stored;
+use crate::error::Result;
 use crate::open::{Column, Split};
 use crate::split::Encoding;
 
@@ -39,22 +40,34 @@ impl Finder {
     pub fn matching(self, split: &Arc<Split>, column: &Column, pattern: Pattern) -> Box<dyn Query> {
         let field = column.field.field_id();
         FunctionQuery::boxed(split, move |split, at| {
-            let segment = &split.segments[at];
-            let max_doc = segment.reader.max_doc();
-            let mut found = BitSet::with_max_value(max_doc);
-            let mut blocks = BlockReader::new(segment.doc_store()?, split.directory.clone());
-            let find = |bytes: &[u8]| self.0.find(bytes).map(|hit| hit.start());
-            for_each_chunk(max_doc, None, |docs| {
-                blocks.search(docs, find, |doc, document| {
-                    if let Some(Stored::Str(text)) = field_value(document, field)?
-                        && pattern.matches(text.as_bytes())
-                    {
-                        found.insert(doc);
-                    }
-                    Ok(())
-                })
-            })?;
+            let mut found = BitSet::with_max_value(split.segments[at].reader.max_doc());
+            self.search(split, at, field, None, &pattern, &mut found)?;
             Ok(found)
+        })
+    }
+
+    /// Adds those of some documents, or of all, whose values of a field pass.
+    pub fn search(
+        &self,
+        split: &Split,
+        at: usize,
+        field: u32,
+        among: Option<&[u32]>,
+        pattern: &Pattern,
+        found: &mut BitSet,
+    ) -> Result<()> {
+        let segment = &split.segments[at];
+        let mut blocks = BlockReader::new(segment.doc_store()?, split.directory.clone());
+        let find = |bytes: &[u8]| self.0.find(bytes).map(|hit| hit.start());
+        for_each_chunk(segment.reader.max_doc(), among, |docs| {
+            blocks.search(docs, find, |doc, document| {
+                if let Some(Stored::Str(text)) = field_value(document, field)?
+                    && pattern.matches(text.as_bytes())
+                {
+                    found.insert(doc);
+                }
+                Ok(())
+            })
         })
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use tantivy::columnar::{BytesColumn, DynamicColumn};
-use tantivy::postings::SegmentPostings;
+use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::query::Query;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{BitSet, DocSet, SegmentReader, TERMINATED};
+use tantivy::{BitSet, DocSet, InvertedIndexReader, SegmentReader, TERMINATED};
 
 use super::scan::{FunctionQuery, check_docs, scan_column};
 use super::test::{Holds, Test};
@@ -143,13 +143,23 @@ pub fn add_docs_of_terms(
     let mut terms = index.terms().range().ge(prefix).into_stream()?;
     while terms.advance() && terms.key().starts_with(prefix) {
         if test(terms.key()) {
-            let mut postings: SegmentPostings =
-                index.read_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)?;
-            while postings.doc() != TERMINATED {
-                found.insert(postings.doc());
-                postings.advance();
-            }
+            add_postings(&index, terms.value(), found)?;
         }
+    }
+    Ok(())
+}
+
+/// Adds the documents of one term.
+pub fn add_postings(
+    index: &InvertedIndexReader,
+    term: &TermInfo,
+    found: &mut BitSet,
+) -> Result<()> {
+    let mut postings: SegmentPostings =
+        index.read_postings_from_terminfo(term, IndexRecordOption::Basic)?;
+    while postings.doc() != TERMINATED {
+        found.insert(postings.doc());
+        postings.advance();
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use tantivy::schema::{FieldType, IndexRecordOption};
 use tantivy::{BitSet, DateTime, Term};
 
 use super::blocks::Finder;
+use super::inside::InsideWord;
 use super::json::Place;
 use super::literal::{FloatSpan, Kind, Span};
 use super::needles::{needle_of, trigrams_of};
@@ -130,9 +131,13 @@ impl<'a> Target<'a> {
         if self.is_nested() {
             return Ok(self.nested(Test::Text(pattern.as_function())));
         }
-        let needle = needle_of(node);
-        if let Some(cover) = needle.and_then(|needle| Cover::of(self.split, self.column, &needle)) {
-            return Ok(cover.matching(self.split, self.column, pattern));
+        if let Some(needle) = needle_of(node) {
+            if let Some(cover) = Cover::of(self.split, self.column, &needle) {
+                return Ok(cover.matching(self.split, self.column, pattern));
+            }
+            if let Some(inside) = InsideWord::of(self.split, self.column, needle, node)? {
+                return Ok(inside.matching(self.split, pattern));
+            }
         }
         if let Some(among) = self.with_trigrams(node) {
             let test = Test::Text(pattern.as_function());

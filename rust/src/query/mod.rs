@@ -5,6 +5,7 @@ mod blocks;
 mod datemath;
 mod dictionary;
 mod fields;
+mod inside;
 mod json;
 mod language;
 mod leaf;

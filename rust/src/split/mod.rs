@@ -1,6 +1,7 @@
 //! The split file as it is written: bundle, hotcache, sidecar and null rows (`docs/spec/SPLIT.md`).
 
 mod bundle;
+mod capitals;
 pub mod decimals;
 pub mod fast_file;
 mod hotcache;
@@ -11,6 +12,7 @@ mod sidecar;
 mod types;
 
 pub use bundle::{BLOCK_BYTES, BUNDLE_MAGIC, BundleWriter, Extent};
+pub use capitals::{CAPITALS_FILE, CapitalNotes, CapitalWords, Capitals};
 pub use hotcache::{HOTCACHE_MAGIC, HotFile, build as build_hotcache, record as record_hotcache};
 pub use lengths::{note_lengths, sum_lengths};
 pub use nulls::{NULLS_FILE, NullRows};

@@ -1,4 +1,4 @@
-//! A finished index directory, with sidecar and null rows, as one split file.
+//! A finished index directory, with sidecar, null rows and capitals, as one split file.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -10,7 +10,8 @@ use tantivy::directory::Directory;
 use crate::error::{EngineError, Result};
 use crate::split::hotcache::{self, HotFile};
 use crate::split::{
-    BundleWriter, Extent, NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_SUM_FILE, Sidecar,
+    BundleWriter, CAPITALS_FILE, Capitals, Extent, NULLS_FILE, NullRows, SIDECAR_FILE,
+    SIDECAR_SUM_FILE, Sidecar,
 };
 
 /// Another implementation expects this file; it may be empty.
@@ -32,6 +33,7 @@ pub fn pack(
     directory: &dyn Directory,
     mut sidecar: Option<Sidecar>,
     nulls: &NullRows,
+    capitals: &Capitals,
     out: impl Write,
 ) -> Result<Packed> {
     let (mut hot, rows) = hotcache::record(directory)?;
@@ -50,6 +52,11 @@ pub fn pack(
         let bytes = nulls.to_bytes()?;
         bundle.add(NULLS_FILE, bytes.as_slice())?;
         hot.push(whole(NULLS_FILE, bytes, HOT_NULLS_BYTES));
+    }
+    if !capitals.is_empty() {
+        let bytes = capitals.to_bytes();
+        bundle.add(CAPITALS_FILE, bytes.as_slice())?;
+        hot.push(whole(CAPITALS_FILE, bytes, 0));
     }
     if let Some(sidecar) = &mut sidecar {
         sidecar.checksums.clone_from(bundle.checksums());

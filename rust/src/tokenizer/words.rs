@@ -36,6 +36,24 @@ impl Words {
     }
 }
 
+/// The words of a text, as they are written and however long they are.
+pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let mut words = Words::new(usize::MAX);
+    std::iter::from_fn(move || words.next_word(text).map(|(start, end)| &text[start..end]))
+}
+
+/// Makes `term` the term of a word.
+#[inline]
+pub fn lower_word(word: &str, term: &mut String) {
+    term.clear();
+    if word.is_ascii() {
+        term.push_str(word);
+        term.make_ascii_lowercase();
+    } else {
+        term.extend(word.chars().flat_map(char::to_lowercase));
+    }
+}
+
 /// The length in bytes of the word character at this position, if there is one.
 #[inline]
 fn look(text: &str, at: usize) -> Option<(bool, usize)> {
@@ -59,14 +77,7 @@ impl Scanner for Words {
             if end - start > self.longest {
                 continue;
             }
-            let word = &text[start..end];
-            token.text.clear();
-            if word.is_ascii() {
-                token.text.push_str(word);
-                token.text.make_ascii_lowercase();
-            } else {
-                token.text.extend(word.chars().flat_map(char::to_lowercase));
-            }
+            lower_word(&text[start..end], &mut token.text);
             token.offset_from = start;
             token.offset_to = end;
             return true;

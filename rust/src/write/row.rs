@@ -47,6 +47,17 @@ impl Cells {
     }
 }
 
+impl Cells {
+    /// Calls `visit` with each string, if they are strings.
+    pub fn for_each_text(&self, visit: impl FnMut(&str)) {
+        match self {
+            Self::Text(array) => array.iter().flatten().for_each(visit),
+            Self::LargeText(array) => array.iter().flatten().for_each(visit),
+            _ => {}
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct BoundColumn {
     pub field: Field,

@@ -12,7 +12,7 @@ use tantivy::{Index, TantivyDocument};
 use crate::cancel::Cancel;
 use crate::error::{At, EngineError, Result};
 use crate::source::Run;
-use crate::split::{NullRows, Packed, Sidecar, note_lengths, pack};
+use crate::split::{Capitals, NullRows, Packed, Sidecar, note_lengths, pack};
 use crate::store::Store;
 use crate::tokenizer;
 use crate::write::doc_mapping::doc_mapping;
@@ -71,6 +71,7 @@ pub struct FinishedSegment {
     /// None when splits of other writers were merged.
     pub sidecar: Option<Sidecar>,
     pub nulls: NullRows,
+    pub capitals: Capitals,
 }
 
 impl FinishedSegment {
@@ -81,7 +82,8 @@ impl FinishedSegment {
             narrow_floats(&self.index, &self.scratch, sidecar)?;
         }
         let mut upload = store.create(path, self.scratch.written(), cancel)?;
-        let packed = pack(&self.scratch, self.sidecar, &self.nulls, &mut upload).at(path)?;
+        let packed = pack(&self.scratch, self.sidecar, &self.nulls, &self.capitals, &mut upload);
+        let packed = packed.at(path)?;
         let info = SplitInfo::new(&packed, &self.index)?;
         upload.complete()?;
         Ok(info)

@@ -14,7 +14,10 @@ use tantivy::{Index, IndexSettings, SingleSegmentIndexWriter};
 use crate::cancel::Cancel;
 use crate::error::{EngineError, Result};
 use crate::source::{Run, Runs};
-use crate::split::{Encoding, Layout, NullRows, Sidecar, SidecarColumn, SourceFiles, to_spark};
+use crate::split::{
+    CapitalNotes, Capitals, Encoding, Layout, NullRows, Sidecar, SidecarColumn, SourceFiles,
+    to_spark,
+};
 use crate::store::Store;
 use crate::texts::inward_type;
 use crate::tokenizer;
@@ -73,6 +76,7 @@ struct Tally {
     bounds: Bounds,
     overlong: bool,
     inexact: bool,
+    capitals: Option<CapitalNotes>,
 }
 
 impl SplitWriter {
@@ -294,7 +298,8 @@ impl OpenSplit {
             ..IndexSettings::default()
         };
         let segment = OpenSegment::create(&schema, &settings, options, cancel)?;
-        let tallies = columns.iter().map(|_| Tally::default()).collect();
+        let tallies = columns.iter().zip(&plans).map(|(column, plan)| Tally::new(column, plan));
+        let tallies = tallies.collect::<Result<_>>()?;
         Ok(Self { schema, plans, settings, segment, spilled: Vec::new(), tallies, rows: 0 })
     }
 
@@ -376,7 +381,7 @@ impl OpenSplit {
         let Self { plans, settings, segment, mut spilled, tallies, rows, .. } = self;
         spilled.push((segment.index.finalize()?, segment.scratch));
         let scratch = one_segment(spilled, settings, options, cancel)?;
-        let mut nulls = NullRows::default();
+        let (mut nulls, mut capitals) = (NullRows::default(), Capitals::default());
         let mut described = Vec::with_capacity(columns.len());
         for ((column, plan), tally) in columns.iter().zip(&plans).zip(tallies) {
             let (min, max) = tally.bounds.to_json(options.stats_length);
@@ -397,12 +402,15 @@ impl OpenSplit {
             if !tally.null_rows.is_empty() {
                 nulls.columns.insert(column.name.clone(), tally.null_rows);
             }
+            if let Some(words) = tally.capitals.and_then(CapitalNotes::finish) {
+                capitals.columns.insert(column.name.clone(), words);
+            }
         }
         let mut sidecar = Sidecar::new(options.layout, rows, described);
         sidecar.source = runs.map(|runs| SourceFiles { runs, table: options.source_table.clone() });
         let index = Index::open(scratch.clone())?;
         forget_documents(&index, &scratch)?;
-        Ok(FinishedSegment { index, scratch, sidecar: Some(sidecar), nulls })
+        Ok(FinishedSegment { index, scratch, sidecar: Some(sidecar), nulls, capitals })
     }
 }
 
@@ -429,6 +437,16 @@ fn one_segment(
 }
 
 impl Tally {
+    fn new(column: &Column, plan: &FieldPlan) -> Result<Tally> {
+        let longest = match plan.encoding {
+            Encoding::Text if plan.indexed => {
+                tokenizer::longest_word(&column.spec.tokenizer("default")?)
+            }
+            _ => None,
+        };
+        Ok(Tally { capitals: longest.map(CapitalNotes::new), ..Tally::default() })
+    }
+
     fn add(&mut self, plan: &FieldPlan, prepared: &Prepared, first_row: u32) {
         self.nulls += prepared.null_count as u64;
         self.overlong |= prepared.facts.overlong;
@@ -437,6 +455,9 @@ impl Tally {
         if let (true, Some(nulls)) = (needs_null_rows(plan), &prepared.nulls) {
             let rows = nulls.iter().enumerate().filter(|(_, valid)| !valid);
             self.null_rows.extend(rows.map(|(row, _)| first_row + row as u32));
+        }
+        if let (Some(notes), Some(cells)) = (&mut self.capitals, &prepared.cells) {
+            cells.for_each_text(|text| notes.add(text));
         }
     }
 }
