@@ -36,6 +36,27 @@ def test_a_tree_is_returned_when_the_text_parses():
 
 
 @pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("[500 TO 504}", ((500, True), (504, False))),
+        ("{500 TO *]", ((500, False), None)),
+        (">=500", ((500, True), None)),
+        ("<500", (None, (500, False))),
+    ],
+)
+def test_a_range_is_that_of_the_searched_column(text, bounds):
+    lower, upper = (end and {"value": end[0], "inclusive": end[1]} for end in bounds)
+    tree = {"type": "range", "field": "status", "lower": lower, "upper": upper}
+    assert parse_query(text, FIELDS, ["status"]).tree == tree
+    assert parse_query(f"status:({text})", FIELDS, ["message"]).tree == tree
+
+
+def test_a_set_is_that_of_the_searched_column():
+    scoped = parse_query("level: IN [WARN INFO]", FIELDS)
+    assert parse_query("IN [WARN INFO]", FIELDS, ["level"]).tree == scoped.tree
+
+
+@pytest.mark.parametrize(
     ("text", "position"),
     [("a AND", 2), ("(a", 0), ('message:"a', 8), ("a status:x", 2), ("message:[a TO b]", 0)],
 )

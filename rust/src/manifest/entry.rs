@@ -50,8 +50,8 @@ impl Kind {
     }
 }
 
-/// Name, kind, whether every entry has a value, field id. The ids are those of existing tables; no reader
-/// uses them.
+/// Name, kind, whether every entry has a value, field id. The ids of the documented fields are those of the
+/// protocol; no reader uses them.
 pub const COLUMNS: [(&str, Kind, bool, u32); 28] = [
     ("path", Kind::Text, true, 100),
     ("partitionValues", Kind::Map, true, 101),
@@ -64,13 +64,13 @@ pub const COLUMNS: [(&str, Kind, bool, u32); 28] = [
     ("numRecords", Kind::Long, false, 113),
     ("footerStartOffset", Kind::Long, false, 120),
     ("footerEndOffset", Kind::Long, false, 121),
-    ("hasFooterOffsets", Kind::Flag, true, 124),
+    ("hasFooterOffsets", Kind::Flag, true, 122),
     ("deleteOpstamp", Kind::Long, false, 123),
-    ("splitTags", Kind::List, false, 132),
-    ("numMergeOps", Kind::Int, false, 134),
-    ("docMappingJson", Kind::Text, false, 133),
-    ("docMappingRef", Kind::Text, false, 135),
-    ("uncompressedSizeBytes", Kind::Long, false, 136),
+    ("splitTags", Kind::List, false, 130),
+    ("numMergeOps", Kind::Int, false, 131),
+    ("docMappingJson", Kind::Text, false, 134),
+    ("docMappingRef", Kind::Text, false, 132),
+    ("uncompressedSizeBytes", Kind::Long, false, 133),
     ("timeRangeStart", Kind::Text, false, 137),
     ("timeRangeEnd", Kind::Text, false, 138),
     ("addedAtVersion", Kind::Long, true, 140),
@@ -98,7 +98,9 @@ pub fn avro_schema(wanted: &[usize]) -> String {
         .map(|at| {
             let (name, kind, required, id) = COLUMNS[*at];
             let kind = kind.avro();
-            if required {
+            if name == "hasFooterOffsets" {
+                format!(r#"{{"name":"{name}","type":{kind},"default":false,"field-id":{id}}}"#)
+            } else if required {
                 format!(r#"{{"name":"{name}","type":{kind},"field-id":{id}}}"#)
             } else {
                 format!(
@@ -108,7 +110,7 @@ pub fn avro_schema(wanted: &[usize]) -> String {
         })
         .collect();
     format!(
-        r#"{{"type":"record","name":"FileEntry","namespace":"io.indextables.state","fields":[{}]}}"#,
+        r#"{{"type":"record","name":"FileEntry","namespace":"io.indextables.spark.transaction.avro","fields":[{}]}}"#,
         fields.join(",")
     )
 }

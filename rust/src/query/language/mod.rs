@@ -4,9 +4,10 @@
 //! any    = every { OR every }
 //! every  = unary { [AND] unary }
 //! unary  = (NOT | + | -) unary | atom [ ^ [=] number ]
-//! atom   = group | field : scoped | { field [ ^ number ] , … } : scoped | *  | value
+//! atom   = group | bounds | field : scoped | { field [ ^ number ] , … } : scoped | *  | value
 //! group  = ( any ) [ ~ number [ % ] ]
-//! scoped = group | IN [ words ] | range | (> | >= | < | <=) word | *  | value
+//! scoped = group | bounds | *  | value
+//! bounds = IN [ words ] | range | (> | >= | < | <=) word
 //! value  = "phrase" [~ n | *] | 'words' | /regex/ | word [~ [n] [, prefix]]
 //! ```
 

@@ -243,6 +243,9 @@ impl Parser<'_> {
         if self.peek() == Some('(') {
             return self.group(field);
         }
+        if let Some(query) = self.bounds()? {
+            return Ok(Ast::Leaf { field: field.map(str::to_owned), query, position });
+        }
         if self.peek() == Some('{') {
             return self.within(position);
         }
@@ -254,6 +257,37 @@ impl Parser<'_> {
             return Ok(Ast::All);
         }
         self.value(field, position)
+    }
+
+    /// A range, comparison or set without a field of its own: it is that of the group or of the search.
+    fn bounds(&mut self) -> Result<Option<FieldQuery>> {
+        let start = self.at;
+        match self.peek() {
+            Some('[' | '{') if self.is_range() => self.range().map(Some),
+            Some('<' | '>') if self.is_comparison() => self.comparison().map(Some),
+            Some('I') if self.operator("IN") => {
+                self.space();
+                if self.peek() == Some('[') {
+                    return self.set().map(Some);
+                }
+                self.at = start;
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the bracket here is closed after the word `TO`.
+    fn is_range(&self) -> bool {
+        let inner = self.chars[self.at + 1..].split(|c| matches!(c, ']' | '}')).next();
+        let words = inner.unwrap_or_default().split(|c| c.is_whitespace());
+        words.skip(1).any(|word| word == ['T', 'O'])
+    }
+
+    /// Whether a value follows directly; an arrow or a comparison in a text has none.
+    fn is_comparison(&self) -> bool {
+        let value = if self.look(1) == Some('=') { self.look(2) } else { self.look(1) };
+        value.is_some_and(|c| !c.is_whitespace() && !"<>=()".contains(c))
     }
 
     fn ends_word(&self, at: usize) -> bool {

@@ -77,6 +77,35 @@ fn every_form_is_understood() {
 }
 
 #[test]
+fn bounds_need_no_field() -> Result<()> {
+    let text = |s: &str| s.to_owned();
+    let range = |lower: Option<(&str, bool)>, upper: Option<(&str, bool)>| {
+        let end = |end: Option<(&str, bool)>| end.map(|(value, within)| (text(value), within));
+        Some(FieldQuery::Range { lower: end(lower), upper: end(upper) })
+    };
+    assert_eq!(query("[1 TO 5}"), range(Some(("1", true)), Some(("5", false))));
+    assert_eq!(query("{a TO *]"), range(Some(("a", false)), None));
+    assert_eq!(query(">=100"), range(Some(("100", true)), None));
+    assert_eq!(query("<2024-01-01"), range(None, Some(("2024-01-01", false))));
+    assert_eq!(query("IN [a \"b c\"]"), Some(FieldQuery::Set(vec![text("a"), text("b c")])));
+    let grouped = Ast::Or(vec![
+        Ast::Leaf { field: Some(text("f")), query: FieldQuery::Word(text("x")), position: 3 },
+        Ast::Leaf {
+            field: Some(text("f")),
+            query: FieldQuery::Range { lower: Some((text("5"), false)), upper: None },
+            position: 8,
+        },
+    ]);
+    assert_eq!(parse("f:(x OR >5)")?, grouped);
+    for words in ["a -> b", "a => b", "a > b", "IN"] {
+        assert!(!format!("{:?}", parse(words)?).contains("Range"), "{words}");
+    }
+    assert!(matches!(parse("{a, b}:x"), Ok(Ast::Within { .. })));
+    assert_eq!(position("[ERROR] x"), Some(0));
+    Ok(())
+}
+
+#[test]
 fn a_group_may_ask_for_some_of_its_members() {
     for text in ["(a b c)~2", "(a OR b OR c)~2", "(a b c)~67%"] {
         let Ok(Ast::AtLeast(parts, 2)) = parse(text) else { panic!("{text}") };
