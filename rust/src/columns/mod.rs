@@ -77,6 +77,10 @@ impl<'a> Docs<'a> {
     }
 }
 
+/// So few rows are read from the document store, if some column of theirs is there only: opening a fast column takes
+/// longer than reading one more value of each.
+const FEW_ROWS: usize = 16;
+
 /// Name of the column with the number of a row in its split.
 pub const DOC_COLUMN: &str = "_doc";
 
@@ -127,6 +131,8 @@ impl SegmentColumns {
         }
         if split.directory.is_remote() {
             prefer_store(split, part, &schema, &mut readers, hits)?;
+        } else if hits <= FEW_ROWS && readers.iter().any(|r| matches!(r, Reader::Store)) {
+            use_store(split, &schema, &mut readers);
         }
         open_columns(split, part, &schema, &mut readers)?;
         let (split, blocks, outside) = (split.clone(), None, None);
@@ -238,6 +244,16 @@ fn choose(column: &Column) -> Reader {
     Reader::Absent
 }
 
+/// Reads stored columns from the document store.
+fn use_store(split: &Split, schema: &SchemaRef, readers: &mut [Reader]) {
+    for (field, reader) in schema.fields().iter().zip(readers) {
+        let stored = split.layout.get(field.name()).is_some_and(|column| column.stored);
+        if stored && matches!(reader, Reader::Column) {
+            *reader = Reader::Store;
+        }
+    }
+}
+
 /// A fast column is always fetched whole. For few rows the blocks of the document store are fewer
 /// bytes; if some of them are needed anyway, the columns in them cost nothing more.
 fn prefer_store(
@@ -266,11 +282,8 @@ fn prefer_store(
     // sizes of single columns would cost a request; their mean does
     let fast_bytes: u64 = fast_file.map(|(_, bytes)| bytes).sum();
     let fast_columns = split.layout.iter().filter(|column| column.fast).count().max(1) as u64;
-    for (at, reader) in readers.iter_mut().enumerate() {
-        let stored = split.layout.get(schema.field(at).name()).is_some_and(|c| c.stored);
-        if matches!(reader, Reader::Column) && stored && store_bytes < fast_bytes / fast_columns {
-            *reader = Reader::Store;
-        }
+    if store_bytes < fast_bytes / fast_columns {
+        use_store(split, schema, readers);
     }
     Ok(())
 }
@@ -319,9 +332,7 @@ fn open_columns(
 
 /// The fast column of a top-level column, if any document of the segment has a value.
 pub fn open_fast(segment: &Segment, column: &Column) -> Result<Option<DynamicColumn>> {
-    let handles = segment.reader.fast_fields().dynamic_column_handles(&column.field_name)?;
-    let opened = handles.into_iter().next().map(|handle| handle.open()).transpose()?;
-    Ok(match (column.encoding, opened) {
+    Ok(match (column.encoding, segment.fast_column(&column.field_name)?) {
         (Encoding::F64Decimal, Some(DynamicColumn::I64(whole))) => {
             Some(DynamicColumn::F64(floats(whole, column.scale as u8)))
         }

@@ -1,12 +1,14 @@
 //! An open split: its segments, its columns and its live documents.
 
 mod alive;
+mod fast_columns;
 mod layout;
 mod term_counts;
 
 use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::Schema as ArrowSchema;
+use tantivy::columnar::{Column as Values, DynamicColumn};
 use tantivy::directory::FileSlice;
 use tantivy::schema::Schema;
 use tantivy::{Index, ReloadPolicy, Searcher, SegmentReader};
@@ -14,6 +16,8 @@ use tantivy::{Index, ReloadPolicy, Searcher, SegmentReader};
 pub use alive::{Deleted, is_alive};
 pub use layout::{Column, Layout, is_text, split_path};
 pub use term_counts::TermCounts;
+
+use fast_columns::FastColumns;
 
 use crate::columns::DocStore;
 use crate::directory::BundleDirectory;
@@ -53,6 +57,8 @@ pub struct Segment {
     /// Living documents, one bit each; nothing when all live.
     pub alive: Option<Vec<u64>>,
     doc_store: OnceLock<Arc<DocStore>>,
+    /// Fast columns that are open. Those of a remote split would keep all their bytes in memory.
+    columns: Option<FastColumns>,
     segment: tantivy::Segment,
 }
 
@@ -60,6 +66,19 @@ impl Segment {
     /// One of the segment's files.
     pub fn open(&self, part: tantivy::index::SegmentComponent) -> Result<FileSlice> {
         Ok(self.segment.open_read(part).map_err(tantivy::TantivyError::from)?)
+    }
+
+    /// The fast column of this name, if any document has a value.
+    pub fn fast_column(&self, name: &str) -> Result<Option<DynamicColumn>> {
+        match &self.columns {
+            Some(columns) => columns.get(&self.reader, name),
+            None => fast_columns::open(&self.reader, name),
+        }
+    }
+
+    /// The same, if it is known that its numbers ascend and no row is without one.
+    pub fn ascending_column(&self, name: &str) -> Result<Option<Values<i64>>> {
+        self.columns.as_ref().map_or(Ok(None), |columns| columns.ascending(&self.reader, name))
     }
 
     /// The reader of stored documents, opened on first use.
@@ -121,7 +140,9 @@ impl Split {
             let alive = deleted.as_ref().and_then(|d| d.alive(base, max_doc));
             let alive_set = alive.as_ref().map(|words| alive::alive_set(words, max_doc));
             let reader = SegmentReader::open_with_custom_alive_set(&segment, alive_set)?;
-            segments.push(Segment { reader, base, alive, doc_store: OnceLock::new(), segment });
+            let columns = (!directory.is_remote()).then(FastColumns::default);
+            let doc_store = OnceLock::new();
+            segments.push(Segment { reader, base, alive, doc_store, columns, segment });
             base += max_doc;
         }
         let files = sidecar.as_ref().and_then(|sidecar| sidecar.source.as_ref());

@@ -141,7 +141,7 @@ pub fn add_docs_of_terms(
 ) -> Result<()> {
     let index = reader.inverted_index(field)?;
     let mut terms = index.terms().range().ge(prefix).into_stream()?;
-    while terms.advance() && terms.key().starts_with(prefix) {
+    while terms.advance() && (prefix.is_empty() || terms.key().starts_with(prefix)) {
         if test(terms.key()) {
             add_postings(&index, terms.value(), found)?;
         }

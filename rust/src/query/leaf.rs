@@ -11,6 +11,7 @@ use tantivy::query::{
 use tantivy::schema::{FieldType, IndexRecordOption};
 use tantivy::{BitSet, DateTime, Term};
 
+use super::ascending::adjacent_rows;
 use super::blocks::Finder;
 use super::inside::InsideWord;
 use super::json::Place;
@@ -346,6 +347,9 @@ impl<'a> Target<'a> {
         if written == Span::Empty {
             return Ok(Box::new(EmptyQuery));
         }
+        if let Some(query) = self.ascending(&written)? {
+            return Ok(query);
+        }
         if let Some(terms) = self.exact_terms(std::slice::from_ref(&written)) {
             return Ok(any_of(terms.into_iter().map(term_query).collect()));
         }
@@ -404,6 +408,29 @@ impl<'a> Target<'a> {
             }
             _ => scan(span),
         })
+    }
+
+    /// The rows of a span of integers, where those of the column are known to ascend.
+    fn ascending(&self, written: &Span) -> Result<Option<Box<dyn Query>>> {
+        let column = self.column;
+        let is_integer = matches!(
+            column.encoding,
+            Encoding::I64
+                | Encoding::DecimalI64
+                | Encoding::DaysI64
+                | Encoding::MicrosI64
+                | Encoding::DurationI64
+        );
+        let Span::Whole(low, high) = *written else { return Ok(None) };
+        if !is_integer || !column.fast || column.inexact {
+            return Ok(None);
+        }
+        let low = i64::try_from(low.max(i128::from(i64::MIN)));
+        let high = i64::try_from(high.min(i128::from(i64::MAX)));
+        match (low, high) {
+            (Ok(low), Ok(high)) => adjacent_rows(self.split, column, low, high),
+            _ => Ok(None),
+        }
     }
 
     fn integers(&self, low: i128, high: i128) -> Box<dyn Query> {

@@ -1,6 +1,7 @@
 //! Query trees as tantivy queries over one split, exact in the sense of SQL.
 
 mod address;
+mod ascending;
 mod blocks;
 mod datemath;
 mod dictionary;
