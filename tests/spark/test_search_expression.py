@@ -64,6 +64,19 @@ def test_partition_columns_are_matched(spark, table_path, condition, want):
     assert sorted(row.id for row in found) == want
 
 
+def test_arrays_are_searched_by_an_index_only(spark, table_path):
+    from pyspark.errors import PySparkException
+
+    rows = "VALUES (1, array('prod', 'eu')), (2, array('dev')) AS v(id, tags)"
+    spark.sql(f"SELECT * FROM {rows}").write.format("indextables").save(table_path)
+    table = f"indextables.`{table_path}`"
+    found = spark.sql(f"SELECT id FROM {table} WHERE tags indexquery 'prod' OR id = 7")
+    assert [row.id for row in found.collect()] == [1]
+    with pytest.raises(PySparkException, match="SEARCH_NOT_PUSHED") as caught:
+        spark.sql(f"SELECT count_if(tags indexquery 'prod') FROM {table}").collect()
+    assert "Traceback" not in str(caught.value)
+
+
 def test_cached_rows_are_matched(spark, views):
     kept = spark.table("searched").cache()
     try:

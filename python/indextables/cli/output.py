@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from indextables.errors import IndexTablesError
-from indextables.show.values import plain, text
+from indextables.show.values import finite, plain, text
 
 _PLAIN_WIDTH = 160  # width of output to a file or a pipe
 _FAILED = ("error", "failed")
@@ -52,7 +52,7 @@ def show(
     """Print a result; `columns` selects the columns of tables, `upright` prints one per line."""
     rows = answer.to_pylist()
     if as_json:
-        print(json.dumps(rows, default=plain, ensure_ascii=False, indent=2))
+        print(json.dumps(finite(rows), default=plain, ensure_ascii=False, indent=2))
         return
     # metrics of a command are shown as columns; rows of a table are shown unchanged
     flat = [flattened(row) for row in rows] if columns is None else rows

@@ -61,9 +61,12 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Show the best matches for a query, best first."""
+    if as_json and (histogram or facet):
+        raise typer.BadParameter("bars are not JSON; leave out --histogram and --facet")
     with failures():
         opened = open_table(table, settings(conf), version, timestamp)
         asked = Table(opened)
+        _check_bars(asked, histogram, facet or [])
         wanted = [name.strip() for name in columns.split(",")] if columns else None
         found = asked.search(query, wanted, limit, where, score=True, snippet=True)
         if as_json:
@@ -101,6 +104,20 @@ def suggest(
     with failures():
         asked = Table(open_table(table, settings(conf), version, timestamp))
         show(asked.suggest(text, column, limit, similar=similar), as_json=as_json)
+
+
+def _check_bars(table: Table, histogram: str | None, facets: list[str]) -> None:
+    """Raise an error before anything is shown if bars are asked of the wrong columns."""
+    names = table.schema.names
+    named = facets if histogram is None else [histogram, *facets]
+    unknown = [name for name in named if name not in names]
+    if unknown:
+        raise error("COLUMN_UNKNOWN", columns=", ".join(unknown), available=", ".join(names))
+    if histogram is not None and not pa.types.is_temporal(table.schema.field(histogram).type):
+        wanted = "a column of dates or timestamps"
+        raise error(
+            "ARGUMENT_INVALID", argument="--histogram", value=repr(histogram), wanted=wanted
+        )
 
 
 def _hits(found: pa.Table, names: list[str]) -> Grid:

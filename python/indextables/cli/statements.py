@@ -11,6 +11,7 @@ import typer
 from indextables.cli.options import AsJson, Conf, pairs, settings
 from indextables.cli.output import failures, require_success, show
 from indextables.cli.progress import followed, waiting
+from indextables.errors import error
 from indextables.sql.execute import execute
 from indextables.sql.keywords import is_command
 from indextables.sql.parser import parse
@@ -37,6 +38,8 @@ def sql(
     text = sys.stdin.read() if statement == "-" else statement
     tables = pairs(table, "--table")
     with failures():
+        if not text.strip():
+            raise error("ARGUMENT_INVALID", argument="STATEMENT", value="empty", wanted="SQL")
         command = parse(text) if remote is None and is_command(text) else None
         if command is not None:
             with followed("working", settings(conf)) as context:

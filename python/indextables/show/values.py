@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import decimal
 import json
+import math
 from typing import Any
 
 _UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
@@ -37,6 +38,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, decimal.Decimal | dt.timedelta):
         return str(value)
     raise TypeError(type(value).__name__)
+
+
+def finite(value: Any) -> Any:
+    """The value with NaN and infinities as strings, as Spark's `to_json` has them."""
+    if isinstance(value, float):
+        names = {math.inf: "Infinity", -math.inf: "-Infinity"}
+        return value if math.isfinite(value) else names.get(value, "NaN")
+    if isinstance(value, dict):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return value
 
 
 def cut(shown: str, most: int) -> str:

@@ -53,6 +53,17 @@ def test_structs_of_rows_are_shown_whole(run, tmp_path):
     assert '{"name": "Ann"}' in out
 
 
+def test_values_without_json_numbers_are_strings(run, tmp_path):
+    path = str(tmp_path / "readings")
+    values = [float("nan"), float("inf"), float("-inf"), 1.5]
+    inner = pa.array([{"at": [value]} for value in values])
+    indextables.write(pa.table({"id": [1, 2, 3, 4], "v": values, "s": inner}), path)
+    code, out, _ = run("search", path, "id:[1 TO 4]", "--json")
+    found = {row["id"]: (row["v"], row["s"]["at"][0]) for row in rows(out)}
+    names = ["NaN", "Infinity", "-Infinity", 1.5]
+    assert (code, [found[n] for n in (1, 2, 3, 4)]) == (0, [(name, name) for name in names])
+
+
 def test_version_is_printed(run):
     assert run("--version") == (0, f"{indextables.__version__}\n", "")
 
@@ -277,6 +288,27 @@ def test_search_draws_bars_over_time_and_by_value(run, tmp_path):
     cart, *others = [line.split() for line in out.splitlines() if "█" in line][4:]
     assert (cart[0], cart[-1]) == ("cart", "20")
     assert {(line[0], line[-1]) for line in others} == {("mail", "10"), ("null", "10")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["--histogram", "id"], 1, "`--histogram` is 'id', but should be a column of dates"),
+        (["--histogram", "nosuch"], 1, "[COLUMN_UNKNOWN] no such column: nosuch"),
+        (["--facet", "level", "--facet", "nosuch"], 1, "[COLUMN_UNKNOWN] no such column: nosuch"),
+        (["--facet", "level", "--json"], 2, "leave out --histogram and --facet"),
+    ],
+)
+def test_bars_of_the_wrong_columns_are_one_error(run, table, arguments, code, says):
+    found, out, problem = run("search", table, "timeout", *arguments)
+    assert (found, out) == (code, "")
+    assert says in " ".join(problem.replace("│", "").split())
+
+
+def test_an_empty_statement_needs_no_spark(run):
+    code, out, problem = run("sql", " ")
+    assert (code, out) == (1, "")
+    assert problem.startswith("error: [ARGUMENT_INVALID] `STATEMENT` is empty")
 
 
 def test_follow_shows_matching_rows_of_new_commits_only(table):
