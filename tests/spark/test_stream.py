@@ -107,6 +107,33 @@ def test_a_table_as_source_gives_appends_once(spark, table_path, tmp_path):
     assert copy(skipChangeCommits="true") == 40
 
 
+def test_a_source_may_lose_rows_but_not_change_them(spark, table_path, tmp_path):
+    """`ignoreDeletes` covers splits that go and rows that a deletion vector hides."""
+    target, name = str(tmp_path / "target"), f"indextables.`{table_path}`"
+    rows = spark.range(0, 10, 1, 2).selectExpr(*COLUMNS)
+    rows.write.format("indextables").save(table_path)
+
+    def copy() -> int:
+        source = spark.readStream.format("indextables").option("ignoreDeletes", "true")
+        run(source.load(table_path), target, tmp_path / "c")
+        return live(target).num_records
+
+    assert copy() == 10
+    spark.sql(f"DELETE FROM {name} WHERE id IN (3, 7)")
+    spark.sql(f"DELETE FROM {name} WHERE id = 4")
+    rows.write.format("indextables").mode("append").save(table_path)
+    assert copy() == 20
+    spark.sql(f"DELETE FROM {name} WHERE id < 100")
+    rows.write.format("indextables").mode("append").save(table_path)
+    assert copy() == 30
+    whole = live(table_path).version
+    spark.sql(f"DELETE FROM {name} WHERE id = 5")
+    assert copy() == 30
+    spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {whole}")
+    with pytest.raises(errors.UnsupportedError, match="STREAM_CHANGED"), translate_errors():
+        copy()
+
+
 def test_a_source_whose_versions_are_gone_says_so(spark, table_path, tmp_path):
     rows = spark.range(0, 4, 1, 1).selectExpr(*COLUMNS)
     rows.write.format("indextables").save(table_path)

@@ -9,7 +9,7 @@ from indextables.errors import error
 from indextables.log.actions import AddFile, RemoveFile
 from indextables.log.entries import from_adds
 from indextables.log.history import parse_timestamp
-from indextables.read.changes import changes_between, first_version, whole_table
+from indextables.read.changes import DELETE, changes_between, first_version, whole_table
 from indextables.read.scan import plan_scan
 from indextables.spark import changes
 from indextables.spark.filtering import scan_request
@@ -105,8 +105,13 @@ def _appended(table: OpenTable, commit: Commit) -> list[AddFile]:
         return adds
     if settings.get(keys.SKIP_CHANGE_COMMITS):
         return []
-    if not settings.get(keys.IGNORE_CHANGES):
-        if adds or not settings.get(keys.IGNORE_DELETES):
-            raise error("STREAM_CHANGED", version=commit.version, path=table.store.url)
+    if settings.get(keys.IGNORE_CHANGES):
+        return adds
+    if settings.get(keys.IGNORE_DELETES) and (not adds or _only_deletes(table, commit.version)):
         return []
-    return adds
+    raise error("STREAM_CHANGED", version=commit.version, path=table.store.url)
+
+
+def _only_deletes(table: OpenTable, version: int) -> bool:
+    """Whether a version adds splits only with larger deletion vectors, and inserts no rows."""
+    return all(rows.kind == DELETE for rows in changes_between(table.log, version, version))
