@@ -9,16 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from indextables.expr.calendar import DAY_MICROS
-from indextables.expr.casts import (
-    YEAR,
-    Domain,
-    crosses_zone,
-    domain_of,
-    is_floating,
-    narrow_float,
-    solve,
-)
+from indextables.expr.casts import YEAR, domain_of, is_floating, solve
+from indextables.expr.comparison import Subject, compare_column
 from indextables.expr.patterns import in_any_case, simplify_like
 from indextables.expr.predicate import (
     FALSE,
@@ -28,7 +20,6 @@ from indextables.expr.predicate import (
     And,
     Approximate,
     ArrayContains,
-    Bound,
     Call,
     Column,
     Compare,
@@ -46,7 +37,6 @@ from indextables.expr.predicate import (
     Or,
     Path,
     Predicate,
-    Range,
     Search,
     TextMatch,
     TextTest,
@@ -62,8 +52,6 @@ from indextables.expr.values import (
 )
 from indextables.model.types import Array, DataType, Struct
 
-# a column with its type and the types it is cast to, innermost first
-Subject = tuple[Path, DataType, tuple[DataType, ...]]
 UTC_NAMES = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "+00:00"})
 _LONGEST_PATTERN = 256
 _FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -140,9 +128,7 @@ class Scope:
     utc: bool = False
 
 
-def column_under_casts(
-    expr: Expr, schema: Struct
-) -> tuple[Path, DataType, tuple[DataType, ...]] | None:
+def column_under_casts(expr: Expr, schema: Struct) -> Subject | None:
     """A column under casts: its path, its type and the types it is cast to, innermost first."""
     chain: list[DataType] = []
     while isinstance(expr, Call) and len(expr.args) == 1:
@@ -188,7 +174,7 @@ def _compare(node: Compare, scope: Scope) -> Predicate:
         if op != "<=>":
             return UNKNOWN
         return Missing(path, kind) if _total(kind, chain) else _opaque(op, left)
-    test = _test("=" if op == "<=>" else op, (path, kind, chain), right, scope)
+    test = compare_column("=" if op == "<=>" else op, subject, right, utc=scope.utc)
     if test is None:
         return _opaque(op, left)
     return conjunction(Not(Missing(path, kind)), test) if op == "<=>" else test
@@ -230,109 +216,6 @@ def _total(kind: DataType, chain: tuple[DataType, ...]) -> bool:
     )
 
 
-def _test(  # noqa: PLR0911 (one per family of types)
-    op: str, subject: Subject, literal: Literal, scope: Scope
-) -> Predicate | None:
-    """`cast(column) op literal` for a literal that is not null; None if not expressible."""
-    path, kind, chain = subject
-    if crosses_zone(kind, chain) and not scope.utc:
-        return _near(op, path, kind, chain, literal)
-    if domain_of(kind) is not None:
-        return _domain_test(op, path, kind, chain, literal)
-    if is_plain_string(kind) and all(is_plain_string(k) for k in (*chain, literal.type)):
-        # char(n) pads: leave that to Spark
-        padded = any(getattr(k, "name", "").startswith("char(") for k in chain)
-        return None if padded else _range(op, path, kind, literal.value)
-    if is_floating(kind):
-        return _floating_test(op, path, kind, chain, literal)
-    if chain or kind_of(kind) != kind_of(literal.type):
-        return None
-    if kind_of(kind) == "boolean":
-        hits = tuple(v for v in (False, True) if _holds(op, v, literal.value))
-        return OneOf(path, kind, hits)
-    return _range(op, path, kind, literal.value) if kind_of(kind) == "binary" else None
-
-
-def _holds(op: str, left: Any, right: Any) -> bool:
-    return bool(
-        {
-            "=": left == right,
-            "<": left < right,
-            "<=": left <= right,
-            ">": left > right,
-            ">=": left >= right,
-        }[op]
-    )
-
-
-def _domain_test(
-    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
-) -> Predicate | None:
-    domain = domain_of(kind)
-    solved = solve(op, kind, chain, literal.value, literal.type)
-    if domain is None or solved is None:
-        return None
-    return _within(path, kind, domain, *solved)
-
-
-def _within(path: Path, kind: DataType, domain: Domain, low: int, high: int) -> Predicate:
-    """Whether a value lies between two numbers of its domain."""
-    if low > high:
-        return OneOf(path, kind, ())
-    if low == high:
-        return OneOf(path, kind, (domain.value(low),))
-    lower = None if low <= domain.low else Bound(domain.value(low), inclusive=True)
-    upper = None if high >= domain.high else Bound(domain.value(high), inclusive=True)
-    return Range(path, kind, lower, upper)
-
-
-def _near(
-    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
-) -> Predicate | None:
-    """An approximate comparison across time zones: no zone is a whole day from UTC."""
-    domain = domain_of(kind)
-    solved = solve(op, kind, chain, literal.value, literal.type)
-    if domain is None or solved is None:
-        return None
-    slack = 1 if kind_of(kind) == "date" else DAY_MICROS
-    true = _within(path, kind, domain, solved[0] - slack, solved[1] + slack)
-    opposite = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}.get(op)
-    false = _within(path, kind, domain, domain.low, domain.high)
-    if opposite is not None:
-        other = solve(opposite, kind, chain, literal.value, literal.type)
-        assert other is not None
-        false = _within(path, kind, domain, other[0] - slack, other[1] + slack)
-    return Approximate(true, false)
-
-
-def _floating_test(
-    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
-) -> Predicate | None:
-    if not is_floating(literal.type):
-        return None
-    wide = [kind_of(kind), *(kind_of(k) for k in chain)]
-    if wide not in (["float"], ["double"], ["float", "double"]) or wide[-1] != kind_of(
-        literal.type
-    ):
-        return None
-    value = literal.value
-    if wide[0] == "float":
-        narrowed = narrow_float(op, value)
-        if narrowed is None:
-            return OneOf(path, kind, ())
-        op, value = narrowed
-    return _range(op, path, kind, value)
-
-
-def _range(op: str, path: Path, kind: DataType, value: Any) -> Predicate:
-    if op == "=":
-        return OneOf(path, kind, (value,))
-    bound = Bound(value, inclusive=op in ("<=", ">="))
-    if op in ("<", "<="):
-        return Range(path, kind, None, bound)
-    return Range(path, kind, bound, None)
-
-
 def _in(node: In, scope: Scope) -> Predicate:
     subject = column_under_casts(node.value, scope.schema)
     if subject is None or not all(isinstance(item, Literal) for item in node.items):
@@ -347,7 +230,7 @@ def _in(node: In, scope: Scope) -> Predicate:
     for item in literals:
         if item.value is None:
             continue
-        test = _test("=", subject, item, scope)
+        test = compare_column("=", subject, item, utc=scope.utc)
         if test is None:
             return _opaque("IN", node.value)
         if isinstance(test, OneOf):
