@@ -34,10 +34,12 @@ def compare_column(  # noqa: PLR0911 (one per family of types)
 ) -> Predicate | None:
     """Return `cast(column) op literal` for a literal that is not null; None if not expressible."""
     path, kind, chain = subject
-    if crosses_zone(kind, chain) and not utc:
-        return _near(op, path, kind, chain, literal)
-    if domain_of(kind) is not None:
-        return _domain_test(op, path, kind, chain, literal)
+    domain = domain_of(kind)
+    if domain is not None:
+        if crosses_zone(kind, chain) and not utc:
+            return _near(op, subject, domain, literal)
+        solved = solve(op, kind, chain, literal.value, literal.type)
+        return None if solved is None else _within(path, kind, domain, *solved)
     if is_plain_string(kind) and all(is_plain_string(k) for k in (*chain, literal.type)):
         # char(n) pads: leave that to Spark
         padded = any(getattr(k, "name", "").startswith("char(") for k in chain)
@@ -64,16 +66,6 @@ def _holds(op: str, left: Any, right: Any) -> bool:
     )
 
 
-def _domain_test(
-    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
-) -> Predicate | None:
-    domain = domain_of(kind)
-    solved = solve(op, kind, chain, literal.value, literal.type)
-    if domain is None or solved is None:
-        return None
-    return _within(path, kind, domain, *solved)
-
-
 def _within(path: Path, kind: DataType, domain: Domain, low: int, high: int) -> Predicate:
     """Whether a value lies between two numbers of its domain."""
     if low > high:
@@ -85,13 +77,11 @@ def _within(path: Path, kind: DataType, domain: Domain, low: int, high: int) -> 
     return Range(path, kind, lower, upper)
 
 
-def _near(
-    op: str, path: Path, kind: DataType, chain: tuple[DataType, ...], literal: Literal
-) -> Predicate | None:
+def _near(op: str, subject: Subject, domain: Domain, literal: Literal) -> Predicate | None:
     """An approximate comparison across time zones: no zone is a whole day from UTC."""
-    domain = domain_of(kind)
+    path, kind, chain = subject
     solved = solve(op, kind, chain, literal.value, literal.type)
-    if domain is None or solved is None:
+    if solved is None:
         return None
     slack = 1 if kind_of(kind) == "date" else DAY_MICROS
     true = _within(path, kind, domain, solved[0] - slack, solved[1] + slack)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from indextables.engine.query import Fields, Query, at_time, match_rows, parse_query, plain_query
 from indextables.errors import InvalidError, error
+from indextables.expr.values import NESTED
 from indextables.model import kernels as pc
 from indextables.model.types import Field, parse_field
 from indextables.plan.matching import MODES, Described, check_field, describe_rows, query_tree
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
-
-
-# values that only an index takes apart
-_NESTED = ("array", "map", "struct")
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ def matcher(request: Request) -> Answer:
     fields: list[Field] = [parse_field({**c, "nullable": True}) for c in body["columns"]]
     described = describe_rows(fields, columns, mode)
     if field is not None:
-        if next(d for d in described if d["name"] == field)["type"] in _NESTED:
+        if next(d for d in described if d["name"] == field)["type"] in NESTED:
             raise error("SEARCH_NOT_PUSHED", search=f"{field} {body['operator']}")
         check_field(field, described, mode)
     if body.get("query") is not None:  # an invalid query fails before any task starts

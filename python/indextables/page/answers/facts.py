@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from indextables.engine.split import Split
-from indextables.expr.values import kind_of
+from indextables.expr.values import NESTED, kind_of
 from indextables.log import entries
 from indextables.log.actions import INDEXING_KEY
 from indextables.plan.columns import MAPPING_PREFIX
@@ -23,7 +23,6 @@ MOST_SPLITS = 300
 # footers are read one by one; the largest splits are representative
 MOST_FOOTERS = 40
 MOST_PARTITIONS = 200
-_NESTED = ("struct", "array", "map")
 
 
 @dataclass(frozen=True)
@@ -178,7 +177,7 @@ def _partitions(splits: list[SplitFacts]) -> tuple[PartitionFacts, ...]:
 
 def _column(info: ColumnInfo) -> ColumnFacts:
     kind = kind_of(info.type)
-    shown = str(info.type.to_arrow()) if kind in _NESTED else str(info.type.to_json())
+    shown = str(info.type.to_arrow()) if kind in NESTED else str(info.type.to_json())
     flags = {"indexed": info.indexed, "fast": info.columnar, "stored": info.stored}
     index = "partition" if info.partition else info.role if info.role != "auto" else kind
     return ColumnFacts(
