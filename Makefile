@@ -100,7 +100,7 @@ test: test-engine $(CLASSES) ## Run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-engine: setup
-	MAKEFLAGS= cargo test --quiet --manifest-path rust/Cargo.toml
+	MAKEFLAGS= cargo test --quiet --lib --manifest-path rust/Cargo.toml
 
 test-spark: setup ## Run the short test of everything on another Spark: make test-spark ON=4.1.4
 	$(MAKE) --no-print-directory .venv-$(ON)/.ready VENV=.venv-$(ON) SPARK=$(ON)
