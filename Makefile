@@ -94,7 +94,7 @@ engine: $(NATIVE)
 jar: $(JAR)
 
 demo: $(VENV)/.ready $(NATIVE) $(JAR) ## Index, search, aggregate and change a sample of log events
-	$(BIN)/python -m indextables.cli demo
+	$(BIN)/python -m indextables demo
 
 test: test-engine $(CLASSES) ## Run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"

@@ -161,7 +161,7 @@ def test_a_missing_library_says_how_to_install_it(monkeypatch):
 
 
 def test_the_command_prints_the_link_and_ends_with_the_terminal(folder, site):
-    command = [sys.executable, "-m", "indextables.cli", "ui", str(folder), "--no-browser"]
+    command = [sys.executable, "-m", "indextables", "ui", str(folder), "--no-browser"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:

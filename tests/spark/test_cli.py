@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     return subprocess.run(
-        [sys.executable, "-m", "indextables.cli", *arguments],
+        [sys.executable, "-m", "indextables", *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -29,10 +29,13 @@ def ui(
 
     The page is served on this machine only, shows and changes nothing else, and ends with Ctrl-C.
     """
+    from indextables.page.answers.shelf import Shelf
     from indextables.page.serve import open_site
 
     with failures():
-        site = open_site(locations, settings(conf), port)
+        options = settings(conf)
+        Shelf(locations, options).check()
+        site = open_site(locations, options, port)
         console().print(f"[bold]{site.url}[/]", soft_wrap=True)
         console(stderr=True).print("Open this link in a browser; Ctrl-C ends the page.")
         if browser and sys.stdout.isatty():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pyarrow as pa
 import pytest
@@ -334,3 +336,18 @@ def test_every_shell_gets_completion(run, shell):
         prog_name="indextables", complete_var="_INDEXTABLES_COMPLETE", shell=shell
     )
     assert "_INDEXTABLES_COMPLETE" in script
+
+
+def test_the_module_is_the_command():
+    command = [sys.executable, "-m", "indextables", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{indextables.__version__}\n"), done.stderr
+
+
+@pytest.mark.parametrize("name", ["missing", "empty"])
+def test_a_page_without_a_table_does_not_start(run, tmp_path, table, name):
+    (tmp_path / "empty").mkdir()
+    location = str(tmp_path / name)
+    code, out, problem = run("ui", table, location, "--no-browser")
+    assert (code, out) == (1, "")
+    assert f"[TABLE_NOT_FOUND] there is no IndexTables table at `{location}`" in problem

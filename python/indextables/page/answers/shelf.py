@@ -56,6 +56,11 @@ class Shelf:
             self._paths += [path for path in dict.fromkeys(found) if path not in self._paths]
         return [self._entry(self._paths.index(path)) for path in dict.fromkeys(found)]
 
+    def check(self) -> None:
+        """Raise an error for a location without a table."""
+        for location in self.locations:
+            next(self._find(location))
+
     def path(self, number: int) -> str:
         """The location of a table."""
         if not self._paths:
