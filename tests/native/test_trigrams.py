@@ -92,9 +92,15 @@ def test_the_same_rows_are_found(tables, seed: int):
 
 def test_the_plan_says_what_is_read(tables):
     _, plain, indexed = tables
-    assert plain.explain("contains(message, 'rror')").facts["scanned"] == "message"
+    by_words = "words or values of message"
+    assert plain.explain("contains(message, 'rror')").facts["scanned"] == by_words
+    assert plain.explain("message ILIKE '%rror%'").facts["scanned"] == by_words
+    assert plain.explain("message LIKE '%r o%'").facts["scanned"] == "message"
+    assert plain.explain("message LIKE 'rror%'").facts["scanned"] == "message"
+    both = "contains(message, 'rror') AND message LIKE '%r o%'"
+    assert plain.explain(both).facts["scanned"] == "message"
     assert indexed.explain("contains(message, 'rror')").facts["scanned"] == "none"
-    assert indexed.explain("contains(message, 'rr')").facts["scanned"] == "message"
+    assert indexed.explain("contains(message, 'rr')").facts["scanned"] == by_words
 
 
 def test_words_are_searched_as_before(tables):

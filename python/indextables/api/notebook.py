@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from indextables.plan.hints import Scanned
 from indextables.show.notebook import MOST_ROWS, SNIPPET, grid, history_table, hits_table
 from indextables.show.values import number, size
 
@@ -36,10 +37,8 @@ class Explanation:
         return grid(("scan", ""), list(self.facts.items()))
 
 
-def explain(
-    metrics: Mapping[str, int], query: str, order: str, scanned: Sequence[str]
-) -> Explanation:
-    """Describe a plan in words; every value of `scanned` columns is read."""
+def explain(metrics: Mapping[str, int], query: str, order: str, scanned: Scanned) -> Explanation:
+    """Describe a plan in words."""
     pruned = metrics["splitsPrunedByPartition"] + metrics["splitsPrunedByStatistics"]
     return Explanation(
         {
@@ -48,7 +47,7 @@ def explain(
             "rows": f"{number(metrics['rowsScanned'])} in these splits",
             "bytes": f"{size(metrics['bytesScanned'])} in these splits",
             "index": query,
-            "scanned": ", ".join(scanned) or "none",
+            "scanned": str(scanned) or "none",
             "order": order,
         }
     )

@@ -23,7 +23,7 @@ from indextables.model.arrays import FALSE
 from indextables.plan.aggregates import plan_aggregation
 from indextables.plan.conditions import plan_conditions
 from indextables.plan.finals import CompletePlan, finish, plan_complete
-from indextables.plan.hints import find_hints, scanned_columns
+from indextables.plan.hints import Scanned, find_hints, scanned_columns
 from indextables.plan.partials import partials_from_log
 from indextables.plan.partitions import partition_arrays
 from indextables.plan.prune import keep_manifest, prune_splits
@@ -154,9 +154,10 @@ class Scan:
         return find_hints(self.plan.filters.bound, self.table.columns)
 
     @property
-    def scanned(self) -> tuple[str, ...]:
-        """The text columns whose every value is read to find the rows."""
-        return scanned_columns(self.plan, self.table.columns)
+    def scanned(self) -> Scanned:
+        """The text columns whose values or words are read to find the rows."""
+        companion = self.table.companion is not None
+        return scanned_columns(self.plan, self.table.columns, companion=companion)
 
     @property
     def metrics(self) -> dict[str, int]:

@@ -139,8 +139,10 @@ def _described(body: Mapping[str, Any], scan: Scan, *, local: bool) -> dict[str,
     found, cut = scan.plan, scan.truncated_to
     warning = "" if cut is None else f", TRUNCATED by read.mode=fast to {cut} rows per task"
     hints = "".join(f", hint: {text}" for text in scan.hints)
-    if scan.scanned:
-        hints += f", reads every value of: [{', '.join(scan.scanned)}]"
+    if scan.scanned.values:
+        hints += f", reads every value of: [{', '.join(scan.scanned.values)}]"
+    if scan.scanned.words:
+        hints += f", reads words or values of: [{', '.join(scan.scanned.words)}]"
     companion = scan.table.companion
     source = "" if companion is None else f", {companion.summary}"
     if "answers_for" in body:
