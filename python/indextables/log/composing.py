@@ -16,9 +16,11 @@ from indextables.log.actions import (
 )
 from indextables.log.replay import ENGINE, Commit
 from indextables.log.snapshot import Snapshot
-from indextables.log.transaction import Transaction
+from indextables.log.transaction import Operation, Transaction
 
 _DEDUPLICATED_SINCE = 3  # protocol version that knows the schema registry
+# operations that read no row of the table they change
+_BLIND = frozenset({Operation.CREATE, Operation.APPEND, Operation.CHANGE_METADATA})
 # removals first: a path that is removed and added again was replaced
 _ORDER: tuple[type[Action], ...] = (Protocol, Metadata, RemoveFile, AddFile)
 
@@ -46,12 +48,18 @@ def compose(mine: Transaction, newest: Snapshot | None, now_ms: int) -> Commit:
         metrics=mine.metrics,
         engine_info=f"{ENGINE}/{__version__}",
         read_version=mine.read_version if mine.read_version >= 0 else None,
-        is_blind_append=not any(isinstance(a, RemoveFile) for a in actions),
+        is_blind_append=_is_blind(mine, newest, actions),
         user_metadata=mine.user_metadata,
         extra=mine.notes(),
     )
     ordered = sorted((_dated(action, timestamp) for action in actions), key=_rank)
     return Commit(version, (info, *ordered))
+
+
+def _is_blind(mine: Transaction, newest: Snapshot | None, actions: tuple[Action, ...]) -> bool:
+    """Whether a commit depends on no row of the table, however many it found to replace."""
+    independent = newest is None or mine.operation in _BLIND
+    return independent and not any(isinstance(a, RemoveFile) for a in actions)
 
 
 def _dated(action: Action, timestamp: int) -> Action:

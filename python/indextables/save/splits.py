@@ -153,7 +153,10 @@ def sorted_by_partition(
     """
     if not spec.partition_columns:
         return batches
-    table = pa.Table.from_batches(batches)
+    held = list(batches)
+    if not held:
+        return held
+    table = pa.Table.from_batches(held)
     ordered = table.sort_by([(name, "ascending") for name in spec.partition_columns])
     batches_in_order: list[pa.RecordBatch] = ordered.to_batches()
     return batches_in_order

@@ -207,3 +207,29 @@ def test_values_that_do_not_fit_name_their_column(table_path):
 
 def test_public_names_are_listed():
     assert set(dir(indextables)) == set(indextables.__all__)
+
+
+def test_only_what_reads_no_row_is_a_blind_append(table_path):
+    nothing = {"replaceWhere": "day = '2030-01-01'"}
+    days = pa.table({"id": [1], "day": ["2030-01-01"]})
+    indextables.write(days.slice(1), table_path, partition_by=["day"])
+    indextables.write(days, table_path, mode="overwrite", options=nothing)
+    indextables.write(days, table_path)
+    indextables.write(days.slice(1), table_path, mode="overwrite")
+    indextables.write(days, table_path, mode="overwrite")
+    history = indextables.open(table_path).history()
+    blind = [(entry["operation"], entry["is_blind_append"]) for entry in reversed(history)]
+    assert blind == [
+        ("CREATE TABLE", True),
+        ("APPEND", True),
+        ("REPLACE WHERE", False),
+        ("APPEND", True),
+        ("OVERWRITE", False),
+        ("OVERWRITE", False),
+    ]
+
+
+def test_a_partitioned_table_may_begin_without_rows(table_path):
+    schema = pa.schema([("id", pa.int64()), ("day", pa.string())])
+    table = indextables.write(schema.empty_table(), table_path, partition_by=["day"])
+    assert (table.num_rows, table.partition_columns) == (0, ("day",))
