@@ -314,7 +314,7 @@ def run(command: MergeSplits, context: Context) -> Steps[list[Row]]:
         if path:
             open_table(path, context)
     except TableNotFoundError as missing:
-        return _missing_table(missing, is_folder=bool(context.log(path).store.children("")))
+        return _missing_table(missing, is_folder=context.log(path).store.is_folder)
     return (yield from run_merge(lambda: open_table(path, context), request))
 
 

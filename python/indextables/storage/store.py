@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TypeAlias
 
 from indextables import _native
@@ -125,6 +126,13 @@ class Store:
     def has_folders(self) -> bool:
         """Whether the store has folders; their listings contain names only."""
         return self._store.has_folders
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether something is at this location; a local folder may be empty."""
+        if not self.is_remote and Path(self._native[0]).is_dir():
+            return True
+        return bool(self.children(""))
 
     def children(self, folder: str, after: str = "", until: str = "\x7f") -> _Names:
         """Names of files and folders directly in a folder, with after < name < until, sorted."""

@@ -107,6 +107,7 @@ def test_precommit_is_pending_and_missing_table_an_error_row(table, tmp_path):
 
     assert message(tmp_path / "missing") == "Table or path does not exist"
     (tmp_path / "folder").mkdir()
+    assert message(tmp_path / "folder") == "Not a valid IndexTables4Spark table"
     (tmp_path / "folder/notes.txt").write_text("not a table")
     assert message(tmp_path / "folder") == "Not a valid IndexTables4Spark table"
 
