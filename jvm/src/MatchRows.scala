@@ -51,9 +51,10 @@ object MatchRows extends Rule[LogicalPlan] with PredicateHelper {
       tables.head.exists(table => onlySearches(part) && searches.forall(isIndexed(_, input)) || answers(table, part, input)))
   }
 
-  /** Whether a search is not of a partition column, whose values only the log has. */
+  /** Whether a search is of a column or struct member, but not of a partition column, whose values only the log has. */
   private def isIndexed(search: Search, input: Inputs): Boolean =
-    search.all || !input.source(search).exists { case (table, name) => table.state.partitionColumns.contains(name) }
+    search.all || (Names.path(Inputs.bare(search.left)).isDefined &&
+      !input.source(search).exists { case (table, name) => table.state.partitionColumns.contains(name) })
 
   private def onlySearches(e: Expression): Boolean = e match {
     case And(l, r) => onlySearches(l) && onlySearches(r)
@@ -106,14 +107,33 @@ case class Inputs(columns: Seq[Attribute], plans: Seq[LogicalPlan]) {
     plans.iterator.flatMap(Inputs.origin(_, column)).nextOption()
 
   def source(search: Search): Option[(IndexTable, String)] =
-    search.source.orElse(Inputs.column(search.left).flatMap(origin))
+    search.source.orElse(Inputs.place(search.left).flatMap { case (column, _) => origin(column) })
 }
 
 object Inputs {
-  def column(e: Expression): Option[Attribute] = e match {
-    case c: Cast => column(c.child)
-    case a: Attribute => Some(a)
-    case _ => None
+  def bare(e: Expression): Expression = e match {
+    case c: Cast => bare(c.child)
+    case other => other
+  }
+
+  def column(e: Expression): Option[Attribute] = Some(bare(e)).collect { case a: Attribute => a }
+
+  /** The column that an expression is or lies inside of, and the names on the way to it, as an index has them. */
+  def place(e: Expression): Option[(Attribute, Seq[String])] = {
+    def inside(child: Expression, name: Option[Any]) =
+      place(child).map { case (column, path) => column -> (path ++ name.map(_.toString)) }
+    e match {
+      case c: Cast => place(c.child)
+      case a: Attribute => Some(a -> Nil)
+      case g: GetStructField => inside(g.child, Some(g.childSchema(g.ordinal).name))
+      case g: GetArrayStructFields => inside(g.child, Some(g.field.name))
+      case GetMapValue(child, key) if key.foldable => inside(child, Some(key.eval()))
+      case ElementAt(child, key, _, _) if child.dataType.isInstanceOf[MapType] && key.foldable =>
+        inside(child, Some(key.eval()))
+      case GetArrayItem(child, _, _) => inside(child, None)
+      case ElementAt(child, _, _, _) => inside(child, None)
+      case _ => None
+    }
   }
 
   /** The column that an expression is; permanent views cast every column to its own type. */
@@ -145,17 +165,18 @@ object Inputs {
 object RowMatch {
   def apply(search: Search, input: Inputs): Expression = {
     val source = input.source(search)
-    val searched = Inputs.column(search.left).getOrElse(search.left)
+    val place = Inputs.place(search.left)
+    val searched = place.fold(search.left)(_ => Inputs.bare(search.left))
     val columns = others(search, input, source).filterNot { case (_, c) => c.semanticEquals(searched) }
-    val named = source.map(_._2).orElse(Inputs.column(search.left).map(_.name)).getOrElse("value")
-    val all = ((named -> searched) +: columns).distinctBy(_._1)
+    val path = place.fold(Seq("value")) { case (column, members) => source.fold(column.name)(_._2) +: members }
+    val all = ((path.mkString(".") -> searched) +: columns).distinctBy(_._1)
     val request = source.map(_._1.state.json.deepCopy()).getOrElse(Rpc.json())
     val described = request.putArray("columns")
     all.foreach { case (name, column) =>
       described.addObject().put("name", name).set[ObjectNode]("type", Encoder.typeOf(Compat.wireType(column.dataType)))
     }
     request.put("operator", search.operator).put("table", source.isDefined)
-    if (!search.all) request.put("field", named)
+    if (!search.all) path.foldLeft(request.putArray("field"))(_.add(_))
     if (search.right.foldable) Option(search.right.eval()).foreach(q => request.put("query", q.toString))
     request.put(ReadCalls.Now, ReadCalls.now())
     val call = EngineFunction(s"${search.operator} on rows", Rpc.call("matcher", request).parts(0), BooleanType,
@@ -168,7 +189,7 @@ object RowMatch {
     val alone = !search.all && search.right.foldable &&
       Option(search.right.eval()).forall(q => !q.toString.contains(':'))
     if (alone) Nil
-    else input.columns.filter(c => simple(c.dataType)).flatMap { c =>
+    else input.columns.filter(c => searchable(c.dataType)).flatMap { c =>
       source match {
         case None => Some(c.name -> c)
         case Some((table, _)) => input.origin(c).collect { case (t, name) if t eq table => name -> c }
@@ -176,8 +197,9 @@ object RowMatch {
     }
   }
 
-  private def simple(kind: DataType): Boolean = kind match {
-    case _: AtomicType => !kind.isInstanceOf[BinaryType]
+  private def searchable(kind: DataType): Boolean = kind match {
+    case _: BinaryType => false
+    case _: AtomicType | _: StructType | _: ArrayType | _: MapType => true
     case _ => false
   }
 }

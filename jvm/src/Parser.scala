@@ -125,7 +125,7 @@ object Sql {
   private def name(token: String) = token(0) == '`' || (word(token) && !literal(token))
   def literal(token: String) = token.endsWith("'") || token.endsWith("\"")
 
-  /** `a.b indexquery 'x'` becomes `indexquery(a.b, 'x')`, `* indexquery 'x'` becomes `indexqueryall('x')`. */
+  /** `a['b'] indexquery 'x'` becomes `indexquery(a['b'], 'x')`, `* indexquery 'x'` becomes `indexqueryall('x')`. */
   def rewrite(text: String, tokens: IndexedSeq[String]): String =
     if (!tokens.exists(operator(_).isDefined)) text
     else {
@@ -193,16 +193,37 @@ object Sql {
     end.map(_ + 1)
   }
 
-  /** The qualified name or star at the end of the rewritten tokens, and where it starts. */
+  /** The expression at the end of the rewritten tokens, and where it starts: a star, a name, a call or parentheses, with members. */
   private def subject(done: Vector[String]): Option[(Int, String)] = {
     val end = done.lastIndexWhere(!blank(_)) + 1
-    var start = end
-    def piece(token: String) = token == "*" || name(token)
-    if (start > 0 && piece(done(start - 1))) {
-      start -= 1
-      while (start >= 2 && done(start - 1) == "." && name(done(start - 2))) start -= 2
+    def rest(at: Int): Int = done.lift(at - 1) match {
+      case Some("]") => rest(opening(done, at - 1, "[", "]"))
+      case Some(")") => call(opening(done, at - 1, "(", ")"))
+      case Some(token) if name(token) && done.lift(at - 2).contains(".") && member(done, at - 3) => rest(at - 2)
+      case Some(token) if token == "*" || name(token) => at - 1
+      case _ => -1
     }
+    def call(open: Int): Int = {
+      val before = done.lastIndexWhere(!blank(_), open - 1)
+      if (before >= 0 && name(done(before)) && !keywords(done(before).toUpperCase)) rest(before + 1) else open
+    }
+    val start = if (end > 0 && done(end - 1) == "*") {
+      if (end > 2 && done(end - 2) == "." && member(done, end - 3)) rest(end - 2) else end - 1
+    } else rest(end)
     val left = done.slice(start, end).mkString
-    if (start == end || (end - start == 1 && keywords(left.toUpperCase))) None else Some((start, left))
+    if (start < 0 || (end - start == 1 && keywords(left.toUpperCase))) None else Some((start, left))
+  }
+
+  /** Whether a member may follow the token at a place. */
+  private def member(done: Vector[String], at: Int): Boolean =
+    done.lift(at).exists(token => name(token) || token == "]" || token == ")")
+
+  /** Where the bracket opens that closes at a place; -1 if nowhere. */
+  private def opening(done: Vector[String], close: Int, left: String, right: String): Int = {
+    var depth = 0
+    (close to 0 by -1).find { i =>
+      if (done(i) == right) depth += 1 else if (done(i) == left) depth -= 1
+      depth == 0
+    }.getOrElse(-1)
   }
 }

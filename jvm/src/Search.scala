@@ -70,7 +70,7 @@ object ResolveSearch extends Rule[LogicalPlan] {
       node.transformExpressions {
         // Spark casts both sides to a common type: cast only the column, to a string
         case s @ Search(_, _, left, c: Cast, _) if coerced(s) =>
-          s.copy(left = Cast(bare(left), StringType), right = c.child)
+          s.copy(left = Cast(Inputs.bare(left), StringType), right = c.child)
       }
     case node if node.childrenResolved && node.children.nonEmpty &&
         node.expressions.exists(_.exists(_.isInstanceOf[Search])) => node.transformExpressions {
@@ -88,11 +88,6 @@ object ResolveSearch extends Rule[LogicalPlan] {
   private def coerced(e: Expression): Boolean = e match {
     case Search(_, _, left, c: Cast, _) => left.resolved && c.child.dataType.isInstanceOf[StringType]
     case _ => false
-  }
-
-  private def bare(e: Expression): Expression = e match {
-    case c: Cast => bare(c.child)
-    case other => other
   }
 
   private object AllFields {

@@ -64,16 +64,76 @@ def test_partition_columns_are_matched(spark, table_path, condition, want):
     assert sorted(row.id for row in found) == want
 
 
-def test_arrays_are_searched_by_an_index_only(spark, table_path):
+@pytest.fixture(scope="module")
+def nested(spark, tmp_path_factory) -> str:
+    """A table with members of all kinds."""
+    rows = """VALUES
+        (1, named_struct('user', 'Ann Lee', 'n', 5), map('app', 'web server', 'env', 'prod'),
+            array('a', 'b c'), array(named_struct('k', 'x'), null), '{"user": "ann"}', 'timeout'),
+        (2, named_struct('user', 'Bob', 'n', 6), map('app', 'db'), array('b'),
+            array(named_struct('k', 'y')), '{"user": "bob"}', 'ok'),
+        (3, null, null, null, null, null, null)
+        AS v(id, s, labels, tags, items, payload, message)"""
+    path = str(tmp_path_factory.mktemp("nested") / "table")
+    writer = spark.sql(f"SELECT * FROM {rows}").write.format("indextables")
+    writer = writer.option("indexing.typemap.message", "text")
+    writer.option("indexing.typemap.payload", "json").save(path)
+    return f"indextables.`{path}`"
+
+
+@pytest.mark.parametrize(
+    ("condition", "want"),
+    [
+        ("tags indexquery 'b'", [2]),
+        ("tags indexquery 'tags:*'", [1, 2]),
+        ("NOT tags indexquery 'b'", [1, 3]),
+        ("message indexquery 'tags:a'", [1]),
+        ("message indexquery 'NOT tags:a'", [2, 3]),
+        ("message indexquery 'ok OR s.n:[5 TO 5]'", [1, 2]),
+        ("message indexquery 'labels.app:db'", [2]),
+        ("message indexquery 'items.k:x OR items.k:y'", [1, 2]),
+        ("s.user indexquery 'Bob'", [2]),
+        ("s.user indexquery 'ann'", []),
+        ("s.user indexquery '\"Ann Lee\"'", [1]),
+        ("s.user fieldmatch 'Bob'", [2]),
+        ("s['user'] indexquery 'B*'", [2]),
+        ("s.n indexquery '>5'", [2]),
+        ("labels['app'] indexquery 'db'", [2]),
+        ("labels.app indexquery 'web'", []),
+        ("labels['app'] indexquery '\"web server\" OR db'", [1, 2]),
+        ("element_at(labels, 'app') indexquery 'db'", [2]),
+        ("labels['none'] indexquery 'db'", []),
+        ("tags[0] indexquery 'b'", [2]),
+        ("items[0].k indexquery 'x'", [1]),
+        ("items.k indexquery 'x'", [1]),
+        ("upper(message) indexquery 'OK'", [2]),
+        ("(message || ' yes') indexquery 'yes AND ok'", [2]),
+    ],
+)
+def test_members_are_matched_as_the_index_finds_them(spark, nested, condition, want):
+    where = f"SELECT id FROM {nested} WHERE {condition}"
+    listed = (
+        f"SELECT id FROM (SELECT id, {condition} AS hit FROM {nested}) WHERE rand() < 2 AND hit"
+    )
+    for statement in (where, where + " OR rand() > 2", listed):
+        found = spark.sql(statement).collect()
+        assert sorted(row.id for row in found) == want, statement
+
+
+def test_members_of_other_rows_are_text(spark):
+    rows = "VALUES (1, map('app', 'web server')), (2, map('app', 'db')) AS v(id, labels)"
+    found = spark.sql(f"SELECT id FROM {rows} WHERE labels['app'] indexquery 'server'").collect()
+    assert [row.id for row in found] == [1]
+
+
+def test_paths_into_json_need_an_index(spark, nested):
     from pyspark.errors import PySparkException
 
-    rows = "VALUES (1, array('prod', 'eu')), (2, array('dev')) AS v(id, tags)"
-    spark.sql(f"SELECT * FROM {rows}").write.format("indextables").save(table_path)
-    table = f"indextables.`{table_path}`"
-    found = spark.sql(f"SELECT id FROM {table} WHERE tags indexquery 'prod' OR id = 7")
-    assert [row.id for row in found.collect()] == [1]
+    condition = "message indexquery 'payload.user:bob'"
+    found = spark.sql(f"SELECT id FROM {nested} WHERE {condition}").collect()
+    assert [row.id for row in found] == [2]
     with pytest.raises(PySparkException, match="SEARCH_NOT_PUSHED") as caught:
-        spark.sql(f"SELECT count_if(tags indexquery 'prod') FROM {table}").collect()
+        spark.sql(f"SELECT count_if({condition}) FROM {nested}").collect()
     assert "Traceback" not in str(caught.value)
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from indextables.engine.query import Fields, Query, at_time, match_rows, parse_query, plain_query
-from indextables.errors import InvalidError, error
-from indextables.expr.values import NESTED
+from indextables.engine.query import Fields, at_time, parse_query, plain_query
+from indextables.errors import InvalidError
 from indextables.model import kernels as pc
 from indextables.model.types import Field, parse_field
-from indextables.plan.matching import MODES, Described, check_field, describe_rows, query_tree
+from indextables.plan.columns import field_name
+from indextables.plan.matching import MODES, check_field, describe_rows
 from indextables.plan.search import TYPED
+from indextables.read.match import RowSearch
 from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
@@ -27,16 +26,14 @@ if TYPE_CHECKING:
 class RowMatcher:
     """A function of Arrow arrays: the columns, then the query of each row."""
 
-    described: tuple[Described, ...]
-    names: tuple[str, ...]
-    field: str | None
-    mode: str
+    search: RowSearch
     now: int
 
     def __call__(self, *arrays: pa.Array) -> pa.Array:
         """Which rows their query matches; a null query matches none."""
         *columns, queries = arrays
-        batch = pa.RecordBatch.from_arrays(list(columns), list(self.names))
+        names = [described["name"] for described in self.search.described]
+        batch = pa.RecordBatch.from_arrays(list(columns), names)
         asked = pc.unique(queries).drop_null()
         if len(asked) == 1 and not queries.null_count:
             return self._match(batch, asked[0].as_py())
@@ -48,21 +45,20 @@ class RowMatcher:
         return found
 
     def _match(self, batch: pa.RecordBatch, text: str) -> pa.Array:
-        settled = _settle(at_time(text, self.now), self.described, self.field, self.mode)
-        query = Query(query_tree(settled, self.field, self.mode))
-        return match_rows(query, batch, self.described)
+        return self.search.match(self.settle(text), batch)
 
-
-def _settle(text: str, described: Sequence[Described], field: str | None, mode: str) -> str:
-    """The query of a search text, as in `plan.search.settle_search`."""
-    fields = [] if field is None else [field]
-    try:
-        parse_query(text, Fields(described), fields, mode)
-    except InvalidError as problem:
-        if mode != "text" or problem.code not in TYPED:
-            raise
-        return plain_query(text)
-    return text
+    def settle(self, text: str) -> str:
+        """The query of a search text, as in `plan.search.settle_search`."""
+        search = self.search
+        fields = [] if search.field is None else [search.field]
+        text = at_time(text, self.now)
+        try:
+            parse_query(text, Fields(search.described), fields, search.mode)
+        except InvalidError as problem:
+            if search.mode != "text" or problem.code not in TYPED:
+                raise
+            return plain_query(text)
+        return text
 
 
 def matcher(request: Request) -> Answer:
@@ -71,16 +67,16 @@ def matcher(request: Request) -> Answer:
     from pyspark.worker_util import pickleSer
 
     body = request.body
-    mode, field = MODES[body["operator"]], body.get("field")
+    mode, path = MODES[body["operator"]], body.get("field")
     columns = open_table(request).columns if body["table"] else None
     fields: list[Field] = [parse_field({**c, "nullable": True}) for c in body["columns"]]
+    field = None if path is None else field_name(path)
+    if field is not None:  # the first column is the searched value
+        fields[0] = replace(fields[0], name=field)
     described = describe_rows(fields, columns, mode)
     if field is not None:
-        if next(d for d in described if d["name"] == field)["type"] in NESTED:
-            raise error("SEARCH_NOT_PUSHED", search=f"{field} {body['operator']}")
         check_field(field, described, mode)
+    function = RowMatcher(RowSearch(tuple(fields), tuple(described), field, mode), request.now)
     if body.get("query") is not None:  # an invalid query fails before any task starts
-        _settle(at_time(body["query"], request.now), described, field, mode)
-    names = tuple(column["name"] for column in body["columns"])
-    function = RowMatcher(tuple(described), names, field, mode, request.now)
+        function.search.members(function.settle(body["query"]))
     return {}, [pickleSer.dumps((function, BooleanType()))]
