@@ -43,13 +43,17 @@ def settings(spark: Any, **values: str) -> Iterator[None]:
     names["spark.sql.autoBroadcastJoinThreshold"] = "-1"
     # else Spark shuffles by all keys of a join, also where fewer already divide the rows
     names["spark.sql.requireAllClusterKeysForCoPartition"] = "false"
+    before = {key: spark.conf.get(key, None) for key in names}
     for key, value in names.items():
         spark.conf.set(key, value)
     try:
         yield
     finally:
-        for key in names:
-            spark.conf.unset(key)
+        for key, value in before.items():
+            if value is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)
 
 
 def ask(spark: Any, statement: str) -> tuple[list[str], str]:
