@@ -11,7 +11,8 @@ import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
-import org.apache.spark.sql.types.{DataType, DecimalType, IntegralType}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
 
 /**
  * Joins by index: the keys of one side become a runtime filter on the other side, which the index answers. Spark's own
@@ -81,7 +82,7 @@ object IndexJoins extends Rule[LogicalPlan] {
       // Spark's rule, or an earlier run of this one, may have added a filter already
       known = read.pruning.find(d => d.exprId != fresh.exprId &&
         Widened.column(d.pruningKey).semanticEquals(Widened.column(mine.pruningKey)))
-      everywhere = use == IndexJoins.Always && repeatable(other)
+      everywhere = use == IndexJoins.Always && repeatable(other) && Widened.castsKeys(mine.pruningKey)
       // Spark itself filters by plain columns only
       if everywhere || conf.adaptiveExecutionEnabled || Names.path(mine.pruningKey).isDefined
       changed <- known match {
@@ -179,12 +180,20 @@ object IndexJoins extends Rule[LogicalPlan] {
   }
 }
 
-/** A column of integers that is compared with keys of a wider type. */
+/** A column of integers or dates that is compared with keys of a wider type. */
 object Widened {
   def unapply(e: Expression): Option[Expression] = e match {
-    case cast: Cast if widens(cast.child.dataType, cast.dataType) => Some(cast.child)
+    // Python has the time zone of the session
+    case cast: Cast if widens(cast.child.dataType, cast.dataType) &&
+        cast.timeZoneId.forall(_ == SQLConf.get.sessionLocalTimeZone) => Some(cast.child)
     case _ => None
   }
+
+  /**
+   * Whether keys can be cast to the type of the column without losing rows. Not timestamps: in a time zone that skipped
+   * a day, two dates begin at the same timestamp.
+   */
+  def castsKeys(e: Expression): Boolean = column(e).dataType != DateType || (column(e) eq e)
 
   def column(e: Expression): Expression = unapply(e).getOrElse(e)
 
@@ -208,6 +217,7 @@ object Widened {
 
   private def widens(from: DataType, to: DataType): Boolean = (from, to) match {
     case (_: IntegralType, _: IntegralType | _: DecimalType) => from != to && Cast.canUpCast(from, to)
+    case (DateType, TimestampType | TimestampNTZType) => true
     case _ => false
   }
 }

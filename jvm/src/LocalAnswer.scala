@@ -69,6 +69,8 @@ trait LocalRows extends SparkPlan {
   override def outputPartitioning: Partitioning = SinglePartition
   override protected def doExecute(): RDD[InternalRow] = sparkContext.parallelize(rows.toIndexedSeq, 1)
   override def executeCollect(): Array[InternalRow] = rows
+  /** What a broadcast collects. */
+  override def executeCollectIterator(): (Long, Iterator[InternalRow]) = (rows.length, rows.iterator)
   override def executeTake(n: Int): Array[InternalRow] = rows.take(n)
   override def executeTail(n: Int): Array[InternalRow] = rows.takeRight(n)
 }

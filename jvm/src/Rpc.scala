@@ -63,9 +63,13 @@ object Rpc {
     throw new IllegalStateException(code)
   }
 
-  /** The session's settings and executors. Tables on local disk need no store credentials, which take time to collect. */
+  /**
+   * The session's settings and executors. Tables on local disk need no store credentials, and reads of them no executors
+   * if there is only the driver: these take time to collect.
+   */
   def context(local: Boolean = false): ObjectNode = {
-    val node = json().set[ObjectNode]("session", sessionConf(local)).set[ObjectNode]("executors", executors())
+    val node = json().set[ObjectNode]("session", sessionConf(local))
+    if (!local || !SparkContext.getActive.exists(_.isLocal)) node.set[ObjectNode]("executors", executors())
     SparkContext.getActive.flatMap(c => Option(c.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)))
       .foreach(node.put("query", _))
     node.put("base", Locations.base())

@@ -35,8 +35,8 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   private var pushed = Array.empty[Predicate]
   private var partial = true
   private val calls = new ReadCalls(request)
-  // the plan that came with the last accepted piece, if nothing can change it any more
-  private var settled: Option[ObjectNode] = None
+  // the plan that came with the last accepted piece, perhaps with its rows, if nothing can change it any more
+  private var settled: Option[Reply] = None
   private var aggregation: Option[(Aggregation, ObjectNode)] = None
 
   override def pushPredicates(predicates: Array[Predicate]): Array[Predicate] =
@@ -60,13 +60,14 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   private def offer(keys: (String, ObjectNode => Unit)*): Option[ObjectNode] = {
     val attempt = request.deepCopy()
     keys.foreach(_._2(attempt))
-    val reply = calls.call("offer", attempt).json
+    val answer = calls.call("offer", attempt)
+    val reply = answer.json
     if (!reply.get("ok").asBoolean) None
     else {
       keys.foreach { case (key, _) => request.set[ObjectNode](key, attempt.get(key)) }
       partial = !reply.path("complete").asBoolean(false)
       if (!partial) request.put("complete", true)
-      settled = Option(reply.get("plan")).collect { case plan: ObjectNode => plan }
+      settled = Option(reply.get("plan")).collect { case plan: ObjectNode => Reply(plan, answer.parts) }
       Some(reply)
     }
   }
@@ -99,7 +100,7 @@ class IndexScanBuilder(table: IndexTable, request: ObjectNode) extends ScanBuild
   override def build(): Scan = {
     request.set[ObjectNode]("schema", Encoder.typeOf(output))
     request.set[ObjectNode]("wire", Encoder.typeOf(Compat.wire(output)))
-    new IndexScan(output, request, calls, settled.map(Reply(_, Array.empty)))
+    new IndexScan(output, request, calls, settled)
   }
 }
 

@@ -157,15 +157,42 @@ def test_explain_formatted_shows_what_was_pushed(spark, local):
     assert f"answered by: {'planner' if local else 'tasks'}" in shown
 
 
-def test_the_plan_of_a_small_query_brings_its_rows(spark, path):
-    wanted = {"type": "struct", "fields": [
+def wanted(path, **more):
+    """The document of a read of the ids."""
+    schema = {"type": "struct", "fields": [
         {"name": "id", "type": "long", "nullable": True, "metadata": {}}
     ]}  # fmt: skip
-    body = {
-        "protocol": PROTOCOL, "properties": {"path": path}, "schema": wanted, "wire": wanted,
-        "predicates": [{"op": "<", "args": [{"col": ["id"]}, {"lit": 5, "type": "long"}]}],
-    }  # fmt: skip
-    reply, parts = dispatch("plan", json.dumps(body))
+    body = {"protocol": PROTOCOL, "properties": {"path": path}, "schema": schema, "wire": schema}
+    return json.dumps(body | more)
+
+
+BELOW_5 = [{"op": "<", "args": [{"col": ["id"]}, {"lit": 5, "type": "long"}]}]
+
+
+def test_the_plan_of_an_aggregation_brings_its_rows(spark, path):
+    count = {"group_by": [], "functions": [{"agg": "COUNT_STAR"}]}
+    reply, parts = dispatch("offer", wanted(path, predicates=BELOW_5, aggregation=count))
+    assert reply["complete"]
+    assert reply["plan"]["metrics"]["splitsScanned"] == 1
+    assert pa.ipc.open_stream(parts[0]).read_all().column(0).to_pylist() == [5]
+
+
+@pytest.mark.parametrize(("rows", "counted"), [("4", 0), ("2", 1)])
+def test_rows_of_keys_are_found_once(spark, path, monkeypatch, rows, counted):
+    counts = []
+    monkeypatch.setattr("indextables.read.scan.count_rows", lambda *_: counts.append(1) or 3)
+    keys = {"op": "IN", "args": [{"col": ["id"]}], "keys": 3, "type": "long", "values": [7, 3, 9]}
+    options = {"read.local.maxRows": rows}
+    asked = wanted(path, options=options, runtime=[keys], distributed=True)
+    reply, parts = dispatch("plan", asked)
+    assert len(counts) == counted
+    assert reply.get("answered", False) == (not counted)
+    if not counted:
+        assert sorted(pa.ipc.open_stream(parts[0]).read_all()["id"].to_pylist()) == [3, 7, 9]
+
+
+def test_the_plan_of_a_small_query_brings_its_rows(spark, path):
+    reply, parts = dispatch("plan", wanted(path, predicates=BELOW_5))
     assert reply["local"]
     assert sorted(pa.ipc.open_stream(parts[0]).read_all()["id"].to_pylist()) == [0, 1, 2, 3, 4]
     assert reply["metrics"]["splitsScanned"] == 1

@@ -7,9 +7,10 @@ every row it has the same result as the original tree, in SQL's three-valued log
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from indextables.expr.casts import YEAR, domain_of, is_floating, solve
+from indextables.expr.calendar import DAY_MICROS
+from indextables.expr.casts import YEAR, crosses_zone, domain_of, is_floating, solve
 from indextables.expr.comparison import Subject, compare_column
 from indextables.expr.patterns import in_any_case, simplify_like
 from indextables.expr.predicate import (
@@ -51,6 +52,9 @@ from indextables.expr.values import (
     to_float32,
 )
 from indextables.model.types import Array, DataType, Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 UTC_NAMES = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "+00:00"})
 _LONGEST_PATTERN = 256
@@ -254,7 +258,23 @@ def _among(node: Among, scope: Scope) -> Predicate:
         assert domain is not None
         within = (value for value in node.values if domain.low <= value <= domain.high)
         return OneOf(subject[0], subject[1], tuple(dict.fromkeys(within)))
+    if subject is not None and not scope.utc and _is_in_zone(kind, subject):
+        return _near_days(subject, node.values)
     return _in(In(node.value, tuple(Literal(value, kind) for value in node.values)), scope)
+
+
+def _is_in_zone(kind: DataType, subject: Subject) -> bool:
+    """Whether dates are compared with timestamps in a time zone."""
+    _, column, chain = subject
+    return kind_of(column) == "date" and chain == (kind,) and crosses_zone(column, chain)
+
+
+def _near_days(subject: Subject, values: Iterable[int]) -> Predicate:
+    """The dates that may begin at some timestamps: no zone is a whole day from UTC."""
+    path, kind, _ = subject
+    days = {micros // DAY_MICROS for micros in values}
+    near = sorted({day + slack for day in days for slack in (-1, 0, 1)})
+    return Approximate(OneOf(path, kind, tuple(near)), Not(Missing(path, kind)))
 
 
 def _is_wider(kind: DataType, other: DataType) -> bool:

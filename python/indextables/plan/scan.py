@@ -187,6 +187,12 @@ def answers_itself(
     return (rows is not None and rows <= max_rows) or _finds_few(plan, columns, max_rows, count)
 
 
+def finds_by_index(plan: ScanPlan, columns: Columns, *, max_bytes: int) -> bool:
+    """Whether rows are found without looking at every one, by reading little."""
+    is_light = touched_bytes(plan, columns) <= max_bytes
+    return is_light and all(_by_index(query, columns) for query in plan.queries)
+
+
 def _rows_of(files: pa.Table) -> int | None:
     """Rows of all splits; None if some split, or a pending file, does not record them."""
     rows = files.column("numRecords")

@@ -76,6 +76,18 @@ def read_table(spec: ReadSpec, sources: Sequence[Source]) -> pa.Table:
     return pa.Table.from_batches([batch for part in parts for batch in part], schema=schema)
 
 
+def read_few(spec: ReadSpec, sources: Sequence[Source], most: int) -> pa.Table | None:
+    """All rows of some splits, read concurrently, or None if there are more than `most`."""
+    bounded = replace(spec, limit=most + 1)
+
+    def one(source: Source) -> list[pa.RecordBatch]:
+        return list(_search(bounded, source))
+
+    parts = side_by_side(one, sources, _readers(spec))
+    rows = pa.Table.from_batches([b for part in parts for b in part], schema=spec.output)
+    return rows if rows.num_rows <= most else None
+
+
 def count_rows(spec: ReadSpec, sources: Sequence[Source]) -> int:
     """How many rows match in some splits."""
 

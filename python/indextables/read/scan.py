@@ -28,7 +28,7 @@ from indextables.plan.partials import partials_from_log
 from indextables.plan.partitions import partition_arrays
 from indextables.plan.prune import keep_manifest, prune_splits
 from indextables.plan.queries import split_queries
-from indextables.plan.scan import ScanPlan, answers_itself, touched_bytes
+from indextables.plan.scan import ScanPlan, answers_itself, finds_by_index, touched_bytes
 from indextables.plan.search import Snippet, plan_snippet
 from indextables.plan.tasks import group_splits
 from indextables.plan.topk import Order, plan_top, sort_order
@@ -37,7 +37,7 @@ from indextables.read import skipping
 from indextables.read.columns import bounds_of, plan_predicates
 from indextables.read.key_pruning import prune_by_key
 from indextables.read.partitioning import split_keys
-from indextables.read.rows import count_rows, find_docs, put_in_order, read_table
+from indextables.read.rows import count_rows, find_docs, put_in_order, read_few, read_table
 from indextables.read.score import with_statistics
 from indextables.read.session_zone import check_zone
 from indextables.read.spec import PENDING, SCORE, SNIPPET, ReadSpec, Source, sources_of, spec_of
@@ -355,6 +355,25 @@ def run_scan(scan: Scan) -> pa.Table:
     if request.limit is not None and rows.num_rows > request.limit:
         rows = rows.slice(0, request.limit)
     return rows.slice(request.offset) if request.offset else rows
+
+
+def run_small_scan(scan: Scan, most: int) -> pa.Table | None:
+    """The rows of a scan that is expected to find few of them; None if it finds more.
+
+    It is for scans by the index whose `local` would count the rows, which finds them once more.
+    """
+    settings, request = scan.table.settings, scan.request
+    most = min(most, settings.get(keys.LOCAL_MAX_ROWS))
+    cut = request.order or request.limit is not None or scan.truncated_to is not None
+    if cut or request.aggregation is not None or not settings.get(keys.LOCAL_ENABLED):
+        return None
+    max_bytes = settings.get(keys.LOCAL_MAX_BYTES)
+    if not finds_by_index(scan.plan, scan.table.columns, max_bytes=max_bytes):
+        return None
+    rows = read_few(scan.spec, scan.sources, most)
+    if rows is not None:
+        _begin(scan)
+    return rows
 
 
 def _ordered_sources(scan: Scan, order: list[dict[str, Any]]) -> list[Source]:

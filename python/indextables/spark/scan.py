@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import pyarrow as pa
 
 from indextables.config.read import JOIN_MAX_KEYS
 from indextables.errors import IndexTablesError
@@ -11,7 +13,7 @@ from indextables.plan.joins import KeySource, judge_join, key_columns, key_limit
 from indextables.plan.prune import column_bounds
 from indextables.plan.scan import touched_bytes
 from indextables.read.partitioning import reported_columns, task_keys
-from indextables.read.scan import run_scan
+from indextables.read.scan import run_scan, run_small_scan
 from indextables.runtime.handles import follow, orders
 from indextables.runtime.process_stats import fetched
 from indextables.spark import changes
@@ -19,23 +21,29 @@ from indextables.spark.explain import describe_scan
 from indextables.spark.filtering import filters_of, scan_request
 from indextables.spark.plans import planned
 from indextables.spark.read_task import shipped_scan
+from indextables.spark.request import Request
 from indextables.spark.schema import to_spark_json
 from indextables.spark.shipping import in_parts, to_stream
 from indextables.spark.warm import open_table, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
+    from collections.abc import Callable, Mapping
 
     from indextables.read.scan import Scan
     from indextables.spark.planner import Answer
-    from indextables.spark.request import Request
+
+Rows = TypeVar("Rows", pa.Table, "pa.Table | None")
+# metrics and rows
+Found: TypeAlias = tuple[dict[str, Any], pa.Table]
 
 # a plan includes its rows if that reads less than this; EXPLAIN pays for it too
-_CARRIED_BYTES = 8 << 20
+_CARRIED_BYTES = 64 << 20
+_CARRIED_BYTES_REMOTE = 8 << 20
 # one task handles this much sooner than another job adds up what several tasks did
 _TASK_BYTES = 4 << 20
+# keys of a join are expected to find at most so many rows each, or in all if there are few keys:
+# reading these takes no longer than looking up the keys
+_ROWS_PER_KEY, _FEW_ROWS = 10, 1000
 
 
 def push(request: Request) -> dict[str, Any]:
@@ -47,22 +55,24 @@ def push(request: Request) -> dict[str, Any]:
     return {"pushed": list(pushed), **state_of(table)}
 
 
-def offer(request: Request) -> dict[str, Any]:
+def offer(request: Request) -> Answer:
     """Whether a limit, an order or an aggregation can be pushed down; `complete` if wholly."""
     if changes.is_change_feed(request):
-        return {"ok": False}
+        return {"ok": False}, []
     body, scan = request.body, scan_of(request)
     state = state_of(scan.table)
     if _refuses(body, scan):
-        return {"ok": False, **state}
+        return {"ok": False, **state}, []
     reply: dict[str, Any] = {"ok": True, "complete": scan.local, **state}
+    rows: list[bytes] = []
     aggregate = scan.plan.aggregate
     if aggregate is not None:
         schema = aggregate.schema if scan.complete is None else scan.complete.schema
         reply["schema"] = to_spark_json(schema, scan.table.snapshot.schema)
         if scan.complete is not None:  # the plan is final, so Spark need not call again
-            reply["plan"] = _described({**body, "schema": reply["schema"]}, scan, local=True)
-    return reply
+            whole = Request({**body, "schema": reply["schema"]})
+            reply["plan"], rows = _with_rows(whole, scan)
+    return reply, rows
 
 
 def _refuses(body: Mapping[str, Any], scan: Scan) -> bool:
@@ -81,11 +91,11 @@ def plan(request: Request) -> Answer:
     if changes.is_change_feed(request):
         return changes.plan(request)
     scan = scan_of(request)
-    if scan.local and not request.body.get("distributed"):
+    if not request.body.get("distributed") and scan.local:
         return _with_rows(request, scan)
     columns = reported_columns(scan)
-    if scan.local and not columns:
-        return _in_tasks(request, scan)
+    if not columns and (found := _found_by_keys(request, scan) or _found(request, scan)):
+        return _in_tasks(request, scan, *found)
     reply = _described(request.body, scan, local=False)
     parts, tasks = shipped_scan(scan, request, columns)
     reply["hosts"] = [[task.host] if task.host else [] for task in tasks]
@@ -104,7 +114,8 @@ def run(request: Request) -> Answer:
 def _with_rows(request: Request, scan: Scan) -> Answer:
     """A plan with its rows, if that costs no more than another call."""
     reply = _described(request.body, scan, local=True)
-    if touched_bytes(scan.plan, scan.table.columns) > _CARRIED_BYTES:
+    most = _CARRIED_BYTES_REMOTE if scan.unscored.is_remote else _CARRIED_BYTES
+    if touched_bytes(scan.plan, scan.table.columns) > most:
         return reply, []
     try:
         answer, rows = _answered(request, scan)
@@ -113,18 +124,37 @@ def _with_rows(request: Request, scan: Scan) -> Answer:
     return reply | answer, [to_stream(rows)]
 
 
-def _in_tasks(request: Request, scan: Scan) -> Answer:
+def _found(request: Request, scan: Scan) -> Found | None:
+    """The rows of a scan that this process runs."""
+    return _answered(request, scan) if scan.local else None
+
+
+def _found_by_keys(request: Request, scan: Scan) -> Found | None:
+    """The few rows that a join asks for by their keys.
+
+    They are read without being counted first, since finding them is most of the work.
+    """
+    keys = sum(len(value.get("values", ())) for value in request.body.get("runtime") or ())
+    if not keys:
+        return None
+    most = max(_FEW_ROWS, keys * _ROWS_PER_KEY)
+    answer, rows = _answered(request, scan, lambda scan: run_small_scan(scan, most))
+    return None if rows is None else (answer, rows)
+
+
+def _in_tasks(request: Request, scan: Scan, answer: dict[str, Any], rows: pa.Table) -> Answer:
     """A plan whose tasks hold their rows, such as the few that a join asks for by their keys."""
     reply = _described(request.body, scan, local=True)
-    answer, rows = _answered(request, scan)
     streams = [to_stream(part) for part in in_parts(rows, _TASK_BYTES)]
     return reply | answer | {"local": False, "answered": True}, streams
 
 
-def _answered(request: Request, scan: Scan) -> tuple[dict[str, Any], pa.Table]:
+def _answered(
+    request: Request, scan: Scan, run: Callable[[Scan], Rows] = run_scan
+) -> tuple[dict[str, Any], Rows]:
     follow(orders(request.app))
     before = fetched()
-    rows = run_scan(scan)
+    rows = run(scan)
     counted = (fetched() - before).metrics() if scan.spec.is_remote else {}
     return {"metrics": scan.metrics | counted}, rows
 

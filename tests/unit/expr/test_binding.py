@@ -163,6 +163,22 @@ def test_keys_of_joins_are_bound_like_a_list_of_literals(subject, kind, values):
     assert bind(parse_predicate(keys), SCHEMA) == bind(parse_predicate(items), SCHEMA)
 
 
+def test_timestamps_of_a_join_find_the_dates_that_may_begin_with_them():
+    midnight = 100 * DAY_MICROS
+    keys = {
+        "op": "IN",
+        "args": [cast("d", "timestamp")],
+        "keys": 2,
+        "type": "timestamp",
+        "values": [midnight, midnight + 1],
+    }
+    date = Atomic("date")
+    assert bind(parse_predicate(keys), SCHEMA, "UTC") == OneOf(("d",), date, (100,))
+    elsewhere = bind(parse_predicate(keys), SCHEMA, "Asia/Kolkata")
+    assert isinstance(elsewhere, Approximate)
+    assert elsewhere.true == OneOf(("d",), date, (99, 100, 101))
+
+
 def test_a_null_among_the_keys_matches_rows_without_a_value():
     keys = {"op": "IN", "args": [col("n")], "type": "integer", "values": [1, None]}
     kind = Atomic("integer")
