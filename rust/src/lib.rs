@@ -24,6 +24,7 @@ pub mod split;
 pub mod store;
 pub mod texts;
 pub mod tokenizer;
+pub mod unzstd;
 pub mod write;
 
 #[cfg(feature = "python")]

@@ -46,8 +46,9 @@ from indextables.sql.select import parse_function, parse_key, parse_sort_key
 if TYPE_CHECKING:
     from indextables.api.page import Page
 
-# limit of the splits in all cached plans of a table
-_PLANNED_SPLITS = 4096
+# limit of the splits in all cached plans of a table; a plan counts as at least so many splits: the
+# garbage collector goes through plans that are never asked for again, as those of lookups
+_PLANNED_SPLITS, _LEAST_SPLITS = 4096, 16
 
 
 class Table:
@@ -58,7 +59,7 @@ class Table:
         self._log, self._snapshot = opened.log, opened.snapshot
         # by the text of the statement: at one version, equal statements have equal plans
         self._plans: Cache[Hashable, Scan] = Cache(
-            _PLANNED_SPLITS, lambda scan: 1 + scan.plan.files.num_rows
+            _PLANNED_SPLITS, lambda scan: max(_LEAST_SPLITS, scan.plan.files.num_rows)
         )
 
     def __repr__(self) -> str:

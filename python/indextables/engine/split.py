@@ -69,8 +69,7 @@ class Split:
         `_doc` (row number in the split), `_score` and `_snippet` are columns like any other.
         Options: `limit`, `order`, `batch_rows`, `snippet`, `statistics`.
         """
-        stream = self._native.search(_query(query), schema, **options)
-        return (pa.record_batch(batch) for batch in stream)
+        return map(pa.record_batch, self._native.search(_query(query), schema, **options))
 
     def table(
         self,
@@ -89,7 +88,7 @@ class Split:
     ) -> pa.Table:
         """Exact partial results: `group_by` keys, then `functions`, in exactly this schema."""
         stream = self._native.aggregate(_query(query), request, schema)
-        return pa.Table.from_batches((pa.record_batch(batch) for batch in stream), schema)
+        return pa.Table.from_batches(map(pa.record_batch, stream), schema)
 
     def statistics(self, queries: Sequence[Query]) -> dict[str, Any]:
         """The statistics of live rows that scores need, for the words of some queries.

@@ -305,7 +305,7 @@ class _PartitionParser(_Parser):
 
 def _scale(operand: _Operand) -> int:
     """Digits after the point of a number that is not whole; 0 for all else."""
-    if not isinstance(operand, _Text) or operand.quoted:
+    if not isinstance(operand, _Text) or operand.quoted or operand.value.isdecimal():
         return 0
     try:
         exponent = Number(operand.value).normalize().as_tuple().exponent

@@ -37,7 +37,7 @@ from indextables.plan.split_bounds import SplitBounds
 from indextables.plan.statistics import Extremes, may_hold, may_not_hold, read_bounds, read_extremes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from indextables.log.state import PartitionBounds
     from indextables.model.types import Struct
@@ -69,19 +69,21 @@ def prune_splits(
     partition_columns: tuple[str, ...] = (),
     columns: Columns | None = None,
     *,
-    bounds: SplitBounds | None = None,
+    known: Callable[[], SplitBounds] | None = None,
 ) -> tuple[pa.Table, PruneCounters]:
     """The splits that may hold a row that matches a bound predicate.
 
     `columns` tells which statistics follow the order of their types; without it, only those are
-    used that all writers store alike. `bounds` are those of `files`, if an earlier query has read
-    them.
+    used that all writers store alike. `known` returns the bounds of `files` that an earlier query
+    has read.
     """
     total = files.num_rows
-    if bounds is None:
-        bounds = SplitBounds(files, schema, trusted_columns(schema, columns))
     nodes = list(walk(predicate))
     used = {node.path for node in nodes if isinstance(node, _LEAVES)}
+    constant = any(isinstance(node, Constant) for node in nodes)
+    if not used and not constant:
+        return files, PruneCounters(total, 0, 0, total)
+    bounds = known() if known else SplitBounds(files, schema, trusted_columns(schema, columns))
     by_name = tuple(name for name in partition_columns if (name,) in used)
     by_partition = files
     if by_name:
@@ -90,7 +92,7 @@ def prune_splits(
             bounds = bounds.of(by_partition)
     kept = by_partition
     names = sorted(p[0] for p in used if len(p) == 1 and p[0] not in partition_columns)
-    if names or any(isinstance(node, Constant) for node in nodes):
+    if names or constant:
         values, extremes = bounds.values(by_name), bounds.extremes(names)
         mask = _possible(predicate, values, extremes, by_partition.num_rows)
         kept = _keep(by_partition, mask)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow as pa
 from indextables.engine.query import Query
 from indextables.model import kernels as pc
 from indextables.plan.partials import live_rows
+from indextables.runtime.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,12 +47,12 @@ class ScanPlan:
     # bytes of the values of a whole row of the table, as `width_of` estimates them
     whole_width: int | None = None
 
-    @cached_property
+    @lazy
     def bytes(self) -> int:
         """Size of the remaining splits."""
         return int(pc.sum(self.files.column("size")).as_py() or 0)
 
-    @cached_property
+    @lazy
     def rows_read(self) -> int | None:
         """Live rows of the remaining splits, if the log records them."""
         found = live_rows(self.files)

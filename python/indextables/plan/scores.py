@@ -54,7 +54,7 @@ def needs_score(plan: ScanPlan, columns: Columns) -> bool:
     if columns.get(SCORE) is not None or plan.aggregate is not None:
         return False
     ordered = plan.order == "score" or any(key["field"] == SCORE for key in _keys(plan))
-    wanted = ordered or SCORE in plan.schema.names
+    wanted = ordered or plan.schema.get_field_index(SCORE) >= 0
     return wanted and any(searches_in(predicate) for predicate in plan.filters.bound)
 
 

@@ -43,7 +43,7 @@ def _check_search(
     if search.path:
         _check_column(search, columns)
     else:
-        for info in columns.searchable:
+        for info in columns.searchable if search.mode != "any" else ():
             _check_kind(search, info.name, tokenized=info.tokenized)
         few = not max_unqualified or len(columns.searchable) <= max_unqualified
         if not few and not is_qualified(search.query):

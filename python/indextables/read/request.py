@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from indextables.expr.predicate import Predicate
     from indextables.plan.search import Snippet
     from indextables.read.spec import Parts
+
+_NO_COLUMNS = pa.schema([])
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class ScanRequest:
     may overflow.
     """
 
-    output: pa.Schema = field(default_factory=lambda: pa.schema([]))
+    output: pa.Schema = _NO_COLUMNS
     predicates: tuple[Predicate, ...] = ()
     aggregation: Aggregation | None = None
     order: tuple[SortKey, ...] = ()

@@ -70,7 +70,9 @@ def read_table(spec: ReadSpec, sources: Sequence[Source]) -> pa.Table:
         return pa.Table.from_batches(list(read_rows(spec, sources)), schema=schema)
 
     def one(source: Source) -> list[pa.RecordBatch]:
-        return list(read_rows(spec, [source]))
+        if spec.aggregate is not None:
+            return list(_partials(spec, spec.aggregate, [source]))
+        return list(_search(spec, source))
 
     parts = side_by_side(one, sources, _readers(spec))
     return pa.Table.from_batches([batch for part in parts for batch in part], schema=schema)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -41,9 +41,10 @@ from indextables.read.rows import count_rows, find_docs, put_in_order, read_few,
 from indextables.read.score import with_statistics
 from indextables.read.session_zone import check_zone
 from indextables.read.spec import PENDING, SCORE, SNIPPET, ReadSpec, Source, sources_of, spec_of
+from indextables.runtime.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from pyroaring import BitMap
@@ -81,7 +82,7 @@ class Scan:
     plan: ScanPlan
     complete: CompletePlan | None = None
 
-    @cached_property
+    @lazy
     def local(self) -> bool:
         """Whether this process runs it: it is small, or the request says so."""
         if self.request.aggregation is not None and self.complete is None:
@@ -98,17 +99,17 @@ class Scan:
             )
         )
 
-    @cached_property
+    @lazy
     def spec(self) -> ReadSpec:
         """What is read from every split; for scores, statistics of all splits come first."""
         return with_statistics(self.unscored, self.plan, self.table)
 
-    @cached_property
+    @lazy
     def unscored(self) -> ReadSpec:
         """The same where scores do not matter: rows are counted or found."""
         plan, prewarm, snippet = self.plan, self.request.prewarm, None
         most = self.truncated_to
-        if SNIPPET in plan.schema.names:
+        if plan.schema.get_field_index(SNIPPET) >= 0:
             wanted = self.request.snippet or _snippet(self.table.settings)
             snippet = plan_snippet(plan.filters.bound, self.table.columns, wanted)
         return spec_of(
@@ -125,7 +126,7 @@ class Scan:
             **_source_of(self.table),
         )
 
-    @cached_property
+    @lazy
     def sources(self) -> list[Source]:
         """The splits to read."""
         plan, snapshot = self.plan, self.table.snapshot
@@ -226,7 +227,7 @@ def _plan(
     aggregate: AggregatePlan | None = None,
 ) -> ScanPlan:
     if aggregate is None:
-        _check_columns(table, request.output.names)
+        _check_columns(table, request.output)
     filters = plan_predicates(table, request.predicates, request.time_zone)
     kept, counters = _prune(table, filters, files)
     queries, query_of = split_queries(filters, kept, table.columns)
@@ -251,11 +252,11 @@ def _plan(
     return plan
 
 
-def _check_columns(table: OpenTable, names: Sequence[str]) -> None:
+def _check_columns(table: OpenTable, output: pa.Schema) -> None:
     """Reject columns of another implementation's companion: their values are elsewhere."""
     if table.companion is not None or not is_companion(table.snapshot.metadata):
         return
-    for name in names:
+    for name in output.names:
         column = table.columns.get(name)
         if column is not None and not column.partition and not column.readable:
             raise error("COMPANION_COLUMN", column=name, path=table.path)
@@ -267,20 +268,17 @@ def _prune(
     """The splits that may hold a matching row."""
     snapshot, names = table.snapshot, table.snapshot.partition_columns
     pruning = filters.pruning
-
-    def keep(bounds: Mapping[str, Any]) -> bool:
-        return keep_manifest(bounds, pruning, snapshot.schema, names)
-
     if files is None and table.companion is not None:
         files = table.companion.files
     if files is not None:  # not of this snapshot: its hash indexes do not cover them
         return prune_splits(files, pruning, snapshot.schema, names, table.columns)
-    chosen = names and filters.bound and not snapshot.is_whole
-    files = snapshot.files(keep if chosen else None)
-    bounds = None if chosen else bounds_of(table, files)
-    files, counters = prune_splits(
-        files, pruning, snapshot.schema, names, table.columns, bounds=bounds
-    )
+    schema, known = snapshot.schema, None
+    if names and filters.bound and not snapshot.is_whole:
+        files = snapshot.files(lambda bounds: keep_manifest(bounds, pruning, schema, names))
+    else:
+        files = snapshot.files()
+        known = partial(bounds_of, table, files)
+    files, counters = prune_splits(files, pruning, schema, names, table.columns, known=known)
     files = prune_by_key(files, pruning, snapshot, table.store, table.settings)
     return files, counters.narrowed_to(files.num_rows)
 
@@ -345,7 +343,7 @@ def run_scan(scan: Scan) -> pa.Table:
     # the engine returns the first rows of a split in their order
     is_ordered = scan.plan.order is not None and len(scan.sources) == 1
     request, order = scan.request, [] if is_ordered else _order(scan)
-    spec = scan.spec.with_columns(key["field"] for key in order)
+    spec = scan.spec.with_columns([key["field"] for key in order]) if order else scan.spec
     rows = read_table(spec, _ordered_sources(scan, order))
     if not rows.num_rows:
         _warn(scan)

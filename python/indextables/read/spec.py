@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from indextables.engine.query import Query
 from indextables.model.types import Struct, parse_schema
 from indextables.plan.keys import ROW_ID_NAMES, check_row_id
 from indextables.runtime.handles import Orders, Vector
+from indextables.runtime.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,6 +43,7 @@ _PSEUDO_NAMES = frozenset({*PSEUDO, FILE})
 # the row id
 ROW_ID = pa.schema([pa.field(name, PSEUDO[name]) for name in (SPLIT, DOC)])
 _DOC_FIELD = ROW_ID.field(DOC)
+_NO_ORDERS = Orders()
 
 
 def row_id(schema: Struct, command: str) -> pa.Schema:
@@ -106,7 +108,7 @@ class ReadSpec:
     # columns whose value each source brings along
     given: tuple[str, ...] = ()
     prewarm: Parts | None = None
-    orders: Orders = field(default_factory=Orders)
+    orders: Orders = _NO_ORDERS
     # for a companion: its source, and how pending files are indexed
     source: SourceSpec | None = None
     source_fields: tuple[Mapping[str, Any], ...] = ()
@@ -121,13 +123,13 @@ class ReadSpec:
         """The columns inside splits: all but the partition columns."""
         return _split_schema(self.table_schema, self.partition_columns)
 
-    @cached_property
+    @lazy
     def is_whole(self) -> bool:
         """Whether the engine returns all columns: nothing is added afterwards."""
         inside = self.engine_schema
         return inside is self.output or bool(inside.names == self.output.names)
 
-    @cached_property
+    @lazy
     def engine_schema(self) -> pa.Schema:
         """What the engine returns; values that are constant within a split are added afterwards."""
         names = self.output.names
@@ -155,7 +157,7 @@ class ReadSpec:
         """Whether a pseudo column is wanted; columns of the table take precedence."""
         return name in self.output.names and self.schema.get(name) is None
 
-    @cached_property
+    @lazy
     def file_members(self) -> list[str]:
         """The requested file metadata; a column of the table with that name takes precedence."""
         if FILE not in self.output.names or self.schema.get(FILE) is not None:
@@ -167,7 +169,7 @@ class ReadSpec:
         """Whether splits come over a network; the address of a local table is a plain path."""
         return "://" in self.place[0] or (self.source is not None and self.source.is_remote)
 
-    @cached_property
+    @lazy
     def engine_options(self) -> dict[str, Any]:
         """The engine's options for a search."""
         given: dict[str, Any] = {"limit": self.limit, "order": self.order, "snippet": self.snippet}

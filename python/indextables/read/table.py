@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from indextables.log.protocol import is_companion, is_foreign
 from indextables.plan.scan import width_of
 from indextables.read.columns import columns_of
 from indextables.read.spec import Source, sources_of
+from indextables.runtime.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,18 +69,18 @@ class OpenTable:
         """The location of the table, as results show it."""
         return self.log.store.url
 
-    @cached_property
+    @lazy
     def columns(self) -> Columns:
         """The capabilities of its columns."""
         return columns_of(self.store, self.snapshot)
 
-    @cached_property
+    @lazy
     def sources(self) -> list[Source]:
         """All live splits, for a query that is the same in each of them."""
         files = self.snapshot.files()
         return sources_of(files, [0] * files.num_rows)
 
-    @cached_property
+    @lazy
     def row_width(self) -> int:
         """Bytes of the values of a row as Spark estimates them."""
         return width_of(self.columns.schema.to_arrow_schema())

@@ -1,6 +1,5 @@
 //! Reads tantivy's document store block by block, handing out documents as bytes.
 
-use std::cell::RefCell;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +7,6 @@ use std::sync::Arc;
 use ownedbytes::OwnedBytes;
 use tantivy::HasLen;
 use tantivy::directory::FileSlice;
-use zstd::bulk::Decompressor;
 
 use super::Docs;
 use super::lz4;
@@ -16,6 +14,7 @@ use super::offsets::OffsetTable;
 use super::stored_value::Cursor;
 use crate::directory::BundleDirectory;
 use crate::error::{EngineError, Result};
+use crate::unzstd::unzstd;
 
 const FOOTER_LEN: usize = 28;
 /// Bytes of blocks that are fetched together from a remote store.
@@ -132,11 +131,6 @@ fn check_blocks(blocks: &[Block], data_len: usize, max_doc: u32) -> Result<()> {
         return Err(damaged("it does not hold every document"));
     }
     Ok(())
-}
-
-thread_local! {
-    /// Every query reads blocks, and on virtual machines a new decompressor takes longer than a small block.
-    static ZSTD: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// A reader that caches the last decompressed block.
@@ -306,14 +300,7 @@ impl BlockReader {
                 let (size, body) = sized(compressed)?;
                 self.buffer.clear();
                 self.buffer.try_reserve_exact(size).map_err(|_| damaged("a block is too large"))?;
-                let written = ZSTD.with_borrow_mut(|kept| {
-                    let zstd = match kept {
-                        Some(zstd) => zstd,
-                        None => kept.insert(Decompressor::new()?),
-                    };
-                    zstd.decompress_to_buffer(body, &mut self.buffer)
-                });
-                match written.map_err(|e| damaged(&e.to_string()))? {
+                match unzstd(body, &mut self.buffer).map_err(|e| damaged(&e.to_string()))? {
                     written if written == size => Ok(()),
                     _ => Err(damaged("a block has another length than it says")),
                 }

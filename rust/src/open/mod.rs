@@ -22,6 +22,7 @@ use fast_columns::FastColumns;
 use crate::columns::DocStore;
 use crate::directory::BundleDirectory;
 use crate::error::{At, EngineError, Result};
+use crate::query::Fields;
 use crate::source::{Runs, Source};
 use crate::split::{
     CAPITALS_FILE, Capitals, Encoding, NULLS_FILE, NullRows, SIDECAR_FILE, SIDECAR_VERSION,
@@ -42,6 +43,7 @@ pub struct Split {
     /// For a companion: the source of its rows.
     pub source: Option<(Arc<Source>, Arc<Runs>)>,
     pub term_counts: TermCounts,
+    fields: OnceLock<Fields>,
     null_rows: OnceLock<Arc<NullRows>>,
     capitals: OnceLock<Arc<Capitals>>,
     searcher: OnceLock<Searcher>,
@@ -163,6 +165,7 @@ impl Split {
             segments,
             sidecar,
             term_counts: TermCounts::default(),
+            fields: OnceLock::new(),
             null_rows: OnceLock::new(),
             capitals: OnceLock::new(),
             searcher: OnceLock::new(),
@@ -183,6 +186,11 @@ impl Split {
 
     pub fn num_deleted(&self) -> u64 {
         self.deleted_docs
+    }
+
+    /// The fields that a query may name.
+    pub fn fields(&self) -> &Fields {
+        self.fields.get_or_init(|| Fields::of_layout(&self.layout))
     }
 
     /// Null rows, for columns whose fast fields cannot represent them.

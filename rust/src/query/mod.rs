@@ -96,8 +96,7 @@ impl Builder<'_> {
             }
             Node::AtLeast { args, count } => self.at_least(args, *count),
             Node::Search { query, fields, mode } => {
-                let known = Fields::of_layout(&self.split.layout);
-                self.build(&query.lower(&known, fields, *mode)?)
+                self.build(&query.lower(self.split.fields(), fields, *mode)?)
             }
             Node::TokenTerm { field, text } => self.on_column(field, |c| tokens::words(c, text)),
             Node::Phrase { field, text, slop } => {

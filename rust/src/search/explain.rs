@@ -5,7 +5,7 @@ use tantivy::DocId;
 
 use super::score::Scoring;
 use crate::error::{EngineError, Result};
-use crate::query::{Fields, Node, build};
+use crate::query::{Node, build};
 
 /// The tree of a query with the score of each part for the row; a part that does not match has none.
 pub fn explain(scoring: &Scoring, node: &Node, row: u32) -> Result<Value> {
@@ -59,8 +59,7 @@ fn part(scoring: &Scoring, segment: usize, doc: DocId, node: &Node) -> Result<Va
             json!({"what": format!("at least {count} of"), "score": score, "parts": parts})
         }
         Node::Search { query, fields, mode } => {
-            let known = Fields::of_layout(&scoring.split.layout);
-            part(scoring, segment, doc, &query.lower(&known, fields, *mode)?)?
+            part(scoring, segment, doc, &query.lower(scoring.split.fields(), fields, *mode)?)?
         }
         leaf => leaf_part(scoring, segment, doc, leaf)?,
     })

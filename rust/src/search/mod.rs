@@ -10,6 +10,7 @@ mod snippet;
 mod statistics;
 mod stream;
 mod suggest;
+mod term_rows;
 mod top;
 mod warm;
 
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
-use tantivy::query::{EnableScoring, Weight};
+use tantivy::query::{EnableScoring, Query, TermQuery, Weight};
 
 pub use explain::explain;
 pub use matches::Matches;
@@ -33,24 +34,35 @@ use crate::open::Split;
 use crate::profile::{self, Section};
 use crate::query::{Node, build};
 use output::Output;
+use term_rows::term_rows;
 
 /// Number of living documents that match.
 pub fn count(split: &Arc<Split>, node: &Node) -> Result<u64> {
     if node.is_all() {
         return Ok(split.num_docs());
     }
-    let weight = weight(split, node)?;
+    let query = build(split, node, false)?;
+    let term = query.downcast_ref::<TermQuery>().map(TermQuery::term);
+    let weight = weight_of(split, query.as_ref())?;
     let mut total = 0;
     for segment in &split.segments {
-        total += u64::from(weight.count(&segment.reader).at(&split.path)?);
+        let rows = match term {
+            // all rows that have it live
+            Some(term) if segment.alive.is_none() => term_rows(&segment.reader, term),
+            _ => weight.count(&segment.reader).map_err(EngineError::from),
+        };
+        total += u64::from(rows.at(&split.path)?);
     }
     Ok(total)
 }
 
 /// The query's weight, without scores.
 pub fn weight(split: &Arc<Split>, node: &Node) -> Result<Box<dyn Weight>> {
-    let query = build(split, node, false)?;
-    warm::fetch_terms(split, query.as_ref());
+    weight_of(split, build(split, node, false)?.as_ref())
+}
+
+fn weight_of(split: &Split, query: &dyn Query) -> Result<Box<dyn Weight>> {
+    warm::fetch_terms(split, query);
     query.weight(EnableScoring::disabled_from_schema(&split.schema)).at(&split.path)
 }
 

@@ -8,7 +8,7 @@ use tantivy::{DocSet, Score};
 
 use super::score::Scoring;
 use crate::error::Result;
-use crate::query::{Fields, Node, build};
+use crate::query::{Node, build};
 
 /// The scores of a query in one segment, for rows in ascending order.
 pub enum Points {
@@ -48,8 +48,7 @@ impl Points {
             }
             Node::AtLeast { args, count } => Points::AtLeast(all(args, false)?, *count),
             Node::Search { query, fields, mode } => {
-                let known = Fields::of_layout(&scoring.split.layout);
-                open(&query.lower(&known, fields, *mode)?, matched)?
+                open(&query.lower(scoring.split.fields(), fields, *mode)?, matched)?
             }
             leaf if matched && !is_word(leaf) => Points::Constant(f64::from(leaf.is_search())),
             leaf => {

@@ -9,7 +9,7 @@ use tantivy::tokenizer::TextAnalyzer;
 use super::options::SnippetOptions;
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Split};
-use crate::query::{Fields, Near, Node, tokenize, wildcard_regex};
+use crate::query::{Near, Node, tokenize, wildcard_regex};
 use crate::store::lock;
 use crate::tokenizer;
 
@@ -196,8 +196,7 @@ fn collect(split: &Arc<Split>, column: &Column, node: &Node, wanted: &mut Wanted
             collect(split, column, arg, wanted)?
         }
         Node::Search { query, fields, mode } => {
-            let known = Fields::of_layout(&split.layout);
-            collect(split, column, &query.lower(&known, fields, *mode)?, wanted)?;
+            collect(split, column, &query.lower(split.fields(), fields, *mode)?, wanted)?;
         }
         Node::TokenTerm { field, text } | Node::Phrase { field, text, .. } if here(field) => {
             wanted.tokens.extend(tokens_of(column, text)?);

@@ -14,9 +14,10 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocSet, SegmentReader, TantivyError, Term};
 
+use super::term_rows::term_rows;
 use crate::error::{EngineError, Result};
 use crate::open::{Column, Segment, Split};
-use crate::query::{Fields, Node, build};
+use crate::query::{Node, build};
 use crate::split::sum_lengths;
 
 /// Of one split, or of all splits of a table together.
@@ -65,8 +66,7 @@ pub fn scored_words(split: &Split, node: &Node, found: &mut Vec<Node>) -> Result
         // tantivy also counts the words below a constant
         Node::Boost { arg, .. } | Node::Constant { arg, .. } => scored_words(split, arg, found)?,
         Node::Search { query, fields, mode } => {
-            let known = Fields::of_layout(&split.layout);
-            scored_words(split, &query.lower(&known, fields, *mode)?, found)?;
+            scored_words(split, &query.lower(split.fields(), fields, *mode)?, found)?;
         }
         Node::TokenTerm { .. } | Node::Phrase { .. } => found.push(node.clone()),
         _ => {}
@@ -93,16 +93,15 @@ fn column_of(split: &Split, field: Field) -> Option<&Column> {
 fn living_rows(split: &Split, term: &Term) -> Result<u64> {
     let mut rows = 0;
     for segment in &split.segments {
-        let index = segment.reader.inverted_index(term.field())?;
-        let Some(info) = index.get_term_info(term)? else { continue };
-        rows += match segment.reader.alive_bitset() {
-            None => u64::from(info.doc_freq),
+        let rows_here = match segment.reader.alive_bitset() {
+            None => term_rows(&segment.reader, term)?,
             Some(alive) => {
-                let basic = IndexRecordOption::Basic;
-                let mut postings = index.read_postings_from_terminfo(&info, basic)?;
-                u64::from(postings.count(alive))
+                let index = segment.reader.inverted_index(term.field())?;
+                let postings = index.read_postings(term, IndexRecordOption::Basic)?;
+                postings.map_or(0, |mut postings| postings.count(alive))
             }
         };
+        rows += u64::from(rows_here);
     }
     Ok(rows)
 }

@@ -65,3 +65,10 @@ def test_now_is_the_time_of_each_call(tmp_path):
     while not table.count(query="ts:[1970-01-01 TO now]"):
         assert time.monotonic() < deadline
     assert time.time_ns() // 1000 >= soon
+
+
+def test_plans_that_are_not_asked_for_again_are_few(path):
+    table = indextables.open(path)
+    for number in range(300):
+        assert table.count(where=f"id = {number}") == (number < 6)
+    assert len(table._plans) == 256

@@ -12,7 +12,7 @@ from tests.unit.plan.sql_oracle import key, truth
 
 from indextables.expr.binding import bind
 from indextables.expr.literals import render_literal
-from indextables.expr.predicate import parse_predicate
+from indextables.expr.predicate import Search, parse_predicate
 from indextables.log.state import PartitionBounds
 from indextables.model.types import Atomic, Field, Struct
 from indextables.plan.columns import describe_columns
@@ -49,6 +49,18 @@ def check_pruning(predicate, groups, cut_length):
             assert f"splits/{number}.split" in paths
     pruned = counters.pruned_by_partition + counters.pruned_by_stats
     assert counters.considered == len(groups) == counters.kept + pruned
+
+
+def test_the_bounds_of_splits_are_not_read_for_a_search_alone():
+    files = files_of([[dict.fromkeys(SCHEMA.names)]], SCHEMA, PARTITIONS, 32)
+
+    def known():
+        raise AssertionError("a search says nothing about bounds")
+
+    search = Search("any", (), "timeout")
+    kept, counters = prune_splits(files, search, SCHEMA, PARTITIONS, TYPED, known=known)
+    assert kept is files
+    assert (counters.considered, counters.kept) == (1, 1)
 
 
 @settings(max_examples=120, deadline=None)
