@@ -23,21 +23,28 @@ _OUTPUT = columns(
 
 @dataclass(frozen=True)
 class Checkpoint(Command):
-    """Write a checkpoint of the latest version."""
+    """Write a compact checkpoint of the latest version, without entries of removed splits.
+
+    A version that already has a checkpoint keeps it.
+    """
 
     target: Target
 
 
 @dataclass(frozen=True)
 class Compact(Command):
-    """Write a compact checkpoint of the latest version, without entries of removed splits."""
+    """Write a compact checkpoint, as CHECKPOINT does.
+
+    If the latest version already has a checkpoint that is not compact, a compact one is written
+    in a new version without changes.
+    """
 
     target: Target
 
 
-def run_checkpoint(table: OpenTable, *, compact: bool) -> list[Row]:
-    """Write the state; COMPACT rewrites it if the existing one has removed entries."""
-    done = table.log.checkpoint(compact="asked for" if compact else None)
+def run_checkpoint(table: OpenTable, *, keep: bool) -> list[Row]:
+    """Write the state; `keep` one of the latest version that is not compact."""
+    done = table.log.checkpoint(compact="asked for", keep=keep)
     return [
         {
             "table_path": table.path,
@@ -55,7 +62,7 @@ def run(command: Checkpoint | Compact, context: Context) -> Steps[list[Row]]:
     """Write the state and report a failure as a result."""
     try:
         table = yield from open_target(command.target, context)
-        return run_checkpoint(table, compact=isinstance(command, Compact))
+        return run_checkpoint(table, keep=isinstance(command, Checkpoint))
     except IndexTablesError as problem:
         failed = {"table_path": str(command.target), "status": f"ERROR: {problem.message}"}
         return [failed | {"is_multi_part": False}]

@@ -1,4 +1,4 @@
-"""MERGE SPLITS: merge small splits into larger ones, with one commit per batch.
+"""MERGE SPLITS: merge small splits into larger ones, with one commit unless there is much to merge.
 
     plan groups ──> merge them (tasks) ──> commit what is still valid ──> plan again
                                                                           until nothing is left
@@ -69,9 +69,10 @@ class MergeSplits(Command):
     """Merge small splits into larger ones.
 
     Splits of the same partition below 45 % of the target size (default 5 GB) are merged, oldest
-    first, and the log is compacted. Splits with deleted rows are rewritten without these rows. Each
-    batch is one commit. Concurrent readers and writers are not affected: splits that change in the
-    meantime are skipped. A split that cannot be read stays in the table and is skipped for a day.
+    first, and the log is compacted. Splits with deleted rows are rewritten without these rows. The
+    result is one commit; large merges are committed in batches (`merge.batchSize`). Concurrent
+    readers and writers are not affected: splits that change in the meantime are skipped. A split
+    that cannot be read stays in the table and is skipped for a day.
     """
 
     target: Target | None
@@ -214,12 +215,27 @@ def _batches(
     groups: Sequence[_Planned], settings: Settings, job: MergeJob
 ) -> list[list[Sequence[_Planned]]]:
     """Divide the groups of a pass into batches, and the batches into rounds."""
-    size = settings.get(keys.MERGE_BATCH_SIZE) or os.cpu_count() or 1
+    size = settings.get(keys.MERGE_BATCH_SIZE)
     at_once = settings.get(keys.MERGE_MAX_BATCHES)
-    batches = [groups[start : start + size] for start in range(0, len(groups), size)]
+    if size is None:
+        batches = _large_batches(groups, os.cpu_count() or 1)
+    else:
+        batches = [groups[start : start + size] for start in range(0, len(groups), size)]
     job.total_groups += len(groups)
     job.total_batches += len(batches)
     return [batches[start : start + at_once] for start in range(0, len(batches), at_once)]
+
+
+def _large_batches(groups: Sequence[_Planned], cores: int) -> list[Sequence[_Planned]]:
+    """Divide groups into batches that are worth a commit: a task per core, and a lot of data."""
+    batches: list[Sequence[_Planned]] = []
+    start = total = 0
+    for end, planned in enumerate(groups, 1):
+        total += planned.group.size_bytes
+        if end - start >= cores and total >= DEFAULT_TARGET_BYTES:
+            batches.append(groups[start:end])
+            start, total = end, 0
+    return [*batches, groups[start:]] if start < len(groups) else batches
 
 
 def _run_batches(

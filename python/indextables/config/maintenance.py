@@ -31,7 +31,7 @@ MERGE_BATCH_SIZE = Option(
     "merge.batchSize",
     automatic(integer(1)),
     None,
-    "Merges committed together; `auto` is the number of cores.",
+    "Merges committed together; `auto` is all of them, or at least 5 GB and one per core.",
     _GROUP,
 )
 MERGE_MAX_BATCHES = Option(

@@ -91,6 +91,13 @@ def decode_bitmaps(
     return bitmaps
 
 
+def check_version(version: bytes, path: str) -> None:
+    """Reject a file whose first byte is not the version of this format."""
+    if version != VERSION:
+        detail = f"deletion vectors: its version is {version[0]}, this reads {VERSION[0]}"
+        raise error("FILE_CORRUPT", path=path, detail=detail)
+
+
 def range_of(record: bytes, offset: int, cardinality: int) -> VectorRange:
     """The range that the log stores for a record at this offset."""
     is_64 = record[_SIZE.size :].startswith(_MAGIC_64)

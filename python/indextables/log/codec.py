@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from json import dumps
 from typing import TypeVar
 
@@ -74,20 +74,44 @@ def _check_seal(text: bytes, start: int, end: int, first: Action, file: str) -> 
         raise _corrupt(file, "its checksum does not match")
 
 
-def decode_parts(data: bytes, file: str, limit: int = MAX_INFLATED) -> list[str] | None:
-    """The names of the parts if this is the head of a multi-part JSON checkpoint."""
+@dataclass(frozen=True)
+class CheckpointHead:
+    """The head of a multi-part JSON checkpoint: the number of its parts, usually their names."""
+
+    checkpoint_id: str
+    count: int
+    parts: tuple[str, ...] | None = None
+
+
+def decode_head(data: bytes, file: str, limit: int = MAX_INFLATED) -> CheckpointHead | None:
+    """The head of a multi-part JSON checkpoint, or None if the file holds the actions itself."""
     text = inflate(data, file, limit)
-    if b'"checkpointId"' not in text[:4096]:
+    if b'"checkpointId"' not in text:
         return None
     try:
         # a checkpoint in one file begins with a line that is an action: an object of one member
         first = _LINE.match(text)
-        if first is not None and len(_members_of(first[0])) == 1:
+        members_of_first = {} if first is None else _members_of(first[0])
+        if len(members_of_first) == 1 and not _wraps_head(members_of_first):
             return None
         value = read.members(read.parse(text.decode()))
-        return [check_path(part) for part in read.texts(value["parts"])]
+        if _wraps_head(value):
+            (value,) = value.values()
+        identity, parts = read.text(value["checkpointId"]), value["parts"]
+        if isinstance(parts, int):
+            return CheckpointHead(identity, read.natural(parts))
+        listed = tuple(check_path(part) for part in read.texts(parts))
+        return CheckpointHead(identity, len(listed), listed)
     except (ValueError, KeyError, TypeError, RecursionError, IndexTablesError) as cause:
         raise _corrupt(file, f"head of a checkpoint: {cause}") from None
+
+
+def _wraps_head(value: JsonObject) -> bool:
+    """Whether an object is a head with a name around it, like an action."""
+    inner = next(iter(value.values())) if len(value) == 1 else None
+    return (
+        isinstance(inner, dict) and not members.BY_NAME.keys() & value and "checkpointId" in inner
+    )
 
 
 def _members_of(line: bytes) -> JsonObject:

@@ -122,12 +122,12 @@ class Log:
         return self.settings.over(snapshot.metadata.configuration)
 
     def checkpoint(
-        self, *, compact: str | None = None, snapshot: Snapshot | None = None
+        self, *, compact: str | None = None, keep: bool = False, snapshot: Snapshot | None = None
     ) -> Checkpoint:
         """Write a checkpoint of the newest version; with a reason to compact, a compact one.
 
         Tables of older protocols are upgraded first. A compacted state gets a new version if its
-        own already has a state, because states never change.
+        own already has a state, because states never change, or is left out with `keep`.
         """
         at = snapshot or self.snapshot()
         protocol.check_maintainable(at.protocol, at.metadata, at.path)
@@ -135,7 +135,8 @@ class Log:
         avro = settings.get(keys.STATE_FORMAT) == "avro"
         if avro and protocol.upgraded(at.protocol) != at.protocol:
             at = self._note(at)
-        if compact is not None and self._stands_uncompact(at, compaction.Limits.of(settings)):
+        limits = compaction.Limits.of(settings)
+        if compact is not None and not keep and self._stands_uncompact(at, limits):
             at = self._note(at)
         done = CheckpointWriter(self.reader, settings, self.clock).write(at, compact=compact)
         self._newest.reload(at.version)

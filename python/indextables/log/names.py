@@ -34,6 +34,13 @@ def part_name(version: int, checkpoint_id: str, part: int) -> str:
     return f"{version:020d}.checkpoint.{checkpoint_id}.{part:05d}.json"
 
 
+def parts_of(version: int, checkpoint_id: str, names: Iterable[str]) -> list[str]:
+    """Those of these names that are parts of a JSON checkpoint, in order of their numbers."""
+    pattern = re.compile(rf"{version:020d}\.checkpoint\.{re.escape(checkpoint_id)}\.(\d+)\.json")
+    found = {int(match[1]): name for name in names if (match := pattern.fullmatch(name))}
+    return [found[number] for number in sorted(found)]
+
+
 def state_name(version: int) -> str:
     """The name of a state's folder."""
     return f"state-v{version:020d}"

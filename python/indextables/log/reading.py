@@ -224,9 +224,10 @@ class Reader:
         """The actions of the files of a JSON checkpoint."""
         path = names.checkpoint_file(version)
         data = self.store.get(path)
-        parts = codec.decode_parts(data, path, self._limit)
-        if parts is None:
+        head = codec.decode_head(data, path, self._limit)
+        if head is None:
             return [codec.decode_actions(data, path, limit=self._limit)]
+        parts = self._parts(version, head) if head.parts is None else head.parts
         paths = [f"{names.FOLDER}/{part}" for part in parts]
         actions: list[Collection[Action]] = []
         for part, content in zip(paths, self.store.find_all(paths, self._parallelism), strict=True):
@@ -234,6 +235,14 @@ class Reader:
                 raise error("FILE_MISSING", path=part)
             actions.append(codec.decode_actions(content, part, whole=False, limit=self._limit))
         return actions
+
+    def _parts(self, version: int, head: codec.CheckpointHead) -> list[str]:
+        """The parts of a checkpoint whose head does not list them, found by their names."""
+        found = names.parts_of(version, head.checkpoint_id, self.store.children(names.FOLDER))
+        if len(found) != head.count:
+            detail = f"it has {head.count} parts, and {len(found)} files have their names"
+            raise error("FILE_CORRUPT", path=names.checkpoint_file(version), detail=detail)
+        return found
 
     def snapshot_of(
         self, last: Commit, change: Change, base: Base | None = None, checkpoint: int = -1

@@ -103,7 +103,7 @@ def test_state_follows_the_format_that_was_written_last(make):
     for form, shown in (("avro", "avro-state"), ("json", "json-multipart"), ("avro", "avro-state")):
         made.door.session[f"{PREFIX}state.format"] = form
         made.door.logs_held.clear()
-        answer = run_checkpoint(made.open(), compact=False)[0]
+        answer = run_checkpoint(made.open(), keep=True)[0]
         assert answer["is_multi_part"] == (form == "json")
         assert run_describe_state(made.open())[0]["format"] == shown
 
@@ -194,7 +194,7 @@ def test_state_after_compact_has_no_removed_entries_in_any_process(table):
     describe = f"DESCRIBE INDEXTABLES STATE '{table.path}'"
     execute(f"CHECKPOINT INDEXTABLES '{table.path}'", here)
     table.commit(RemoveFile(table.paths()[0]))
-    execute(f"CHECKPOINT INDEXTABLES '{table.path}'", here)
+    here.log(table.path).checkpoint()
     assert execute(describe, there).to_pylist()[0]["num_tombstones"] == 1
     execute(f"COMPACT INDEXTABLES '{table.path}'", here)
     state = execute(describe, there).to_pylist()[0]

@@ -172,7 +172,7 @@ class Table(RuleBasedStateMachine):
     @rule(compact=st.booleans())
     def checkpoint(self, compact):
         before = frozenset(self.rows_at())
-        run_checkpoint(self.table.open(), compact=compact)
+        run_checkpoint(self.table.open(), keep=not compact)
         assert self.committed() == before
 
     @precondition(lambda self: len(self.expected) > 1)

@@ -1,15 +1,24 @@
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
 
 from indextables.commands.merge_jobs import run_describe_merge_jobs
-from indextables.commands.merge_splits import MergeRequest, MergeSplits, run, run_merge
+from indextables.commands.merge_splits import (
+    MergeRequest,
+    MergeSplits,
+    _large_batches,
+    _Planned,
+    run,
+    run_merge,
+)
 from indextables.commands.target import Target
 from indextables.config.option import PREFIX
 from indextables.errors import IndexTablesError, StorageError, error
 from indextables.log.actions import DeletionVector, RemoveFile
+from indextables.plan.merge import MergeGroup
 from indextables.runtime.steps import finish
 
 NO_CHECKPOINT = {"spark.indextables.state.compaction.afterMerge": "false"}
@@ -84,6 +93,28 @@ def test_batches_are_merged_at_the_same_time_and_committed_one_by_one(table, at_
     assert asked == jobs
     assert table.log.snapshot().version == 4
     assert len(table.paths()) == 3
+
+
+def test_a_merge_is_one_version_however_many_groups_there_are(table, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    table.commit(*(table.put(f"{n}{hour}", hour=hour) for n in "ab" for hour in "123"))
+    assert _merge(table)["metrics"]["merge_groups"] == 3
+    assert table.log.snapshot().version == 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cores", "batches"),
+    [
+        ([1] * 4, 2, [4]),
+        ([1] * 9, 2, [5, 4]),
+        ([3, 3, 3, 3], 1, [2, 2]),
+        ([9, 9, 1], 2, [2, 1]),
+        ([9, 9], 8, [2]),
+    ],
+)
+def test_a_lot_of_data_is_committed_in_batches(sizes, cores, batches):
+    groups = [_Planned(MergeGroup({}, ("a", "b"), size << 30, 0), "c") for size in sizes]
+    assert [len(batch) for batch in _large_batches(groups, cores)] == batches
 
 
 def test_nothing_to_do_is_said(table):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from indextables.errors import CorruptError, StorageError, error
-from indextables.index.deletion_vectors import encode
+from indextables.index.deletion_vectors import VERSION, encode
 from indextables.index.vectors import load_deletions
 from indextables.log.actions import DeletionVector
 from indextables.storage import open_store
@@ -16,8 +16,8 @@ FILE = "index/index-1-0"
 
 
 def vector(store: Store, data: bytes, length: int) -> DeletionVector:
-    store.put(FILE, data)
-    return DeletionVector(file=FILE, offset=0, length=length, cardinality=len(ROWS))
+    store.put(FILE, VERSION + data)
+    return DeletionVector(file=FILE, offset=1, length=length, cardinality=len(ROWS))
 
 
 @pytest.mark.parametrize(("wide", "frame"), [(False, 8), (True, 0)])
@@ -44,3 +44,12 @@ def test_a_file_that_is_cut_is_damaged(tmp_path):
     store, data = open_store(str(tmp_path)), encode(ROWS)
     with pytest.raises(CorruptError):
         load_deletions(store, vector(store, data[:-3], len(data) - 8))
+
+
+@pytest.mark.parametrize("version", [0, 2, 255])
+def test_a_file_of_another_version_is_refused_by_name(tmp_path, version):
+    store, data = open_store(str(tmp_path)), encode(ROWS)
+    written = vector(store, data, len(data) - 8)
+    store.put(FILE, bytes([version]) + data)
+    with pytest.raises(CorruptError, match=f"index-1-0.*its version is {version}"):
+        load_deletions(store, written)
