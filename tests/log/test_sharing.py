@@ -201,3 +201,18 @@ def test_a_table_that_is_dropped_and_written_again_is_read_anew(tmp_path):
     table = indextables.write(pa.table({"word": ["x"]}), path)
     assert table.scan().to_pylist() == [{"word": "x"}]
     assert indextables.open(path).version == table.version
+
+
+def test_a_table_with_the_id_and_splits_of_the_one_before_it_is_read_anew(tmp_path):
+    path = tmp_path / "t"
+    rows = pa.table({"id": [1], "day": pa.array([5], pa.int32())})
+    options = {"transaction.compression.enabled": "false"}
+    indextables.write(rows, str(path), partition_by=["day"], options=options)
+    assert indextables.open(str(path)).count("day = 5") == 1
+    file = path / names.version_file(1)
+    lines = file.read_text().splitlines()
+    kept = [line for line in lines if not line.startswith('{"commitInfo"')]
+    file.unlink()
+    file.write_text("\n".join(kept).replace('{"day":"5"}', '{"day":"6"}'))
+    assert indextables.open(str(path)).count("day = 5") == 0
+    assert indextables.open(str(path)).count("day = 6") == 1

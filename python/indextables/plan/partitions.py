@@ -72,11 +72,14 @@ def parse_value(text: str | None, kind: DataType, column: str) -> Any:
     if kind_of(kind) in _TIMES and _MICROS.fullmatch(text):
         return int(text)
     try:
-        return parse_literal(text, kind)
+        value = parse_literal(text, kind)
+        # a number may be too large for its column; Arrow's errors are ValueErrors
+        typed_array([value], kind)
     except (KeyError, ValueError, ArithmeticError) as problem:
         raise error(
             "PARTITION_VALUE_INVALID", column=column, value=text, type=kind.to_json()
         ) from problem
+    return value
 
 
 def partition_arrays(

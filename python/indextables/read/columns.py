@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from indextables.read.table import OpenTable
     from indextables.storage import Store
 
-_known: Cache[tuple[str, str, int, str], Columns] = Cache(64)
+# the time tells a table from another at the same location, whose writer chose the same id
+_known: Cache[tuple[str, str, int, int, str], Columns] = Cache(64)
 # larger: a value per split and column
-_bounds: Cache[tuple[str, str, int], SplitBounds] = Cache(16)
+_bounds: Cache[tuple[str, str, int, int], SplitBounds] = Cache(16)
 
 
 def columns_of(store: Store, snapshot: Snapshot) -> Columns:
@@ -37,8 +38,12 @@ def columns_of(store: Store, snapshot: Snapshot) -> Columns:
     A companion has the columns of its source's version, whatever its own is.
     """
     metadata = snapshot.metadata
-    key = (store.url, metadata.id, snapshot.version, metadata.schema_string)
+    key = (store.url, *_identity(snapshot), metadata.schema_string)
     return _known.get_or(key, lambda: _describe(store, snapshot))
+
+
+def _identity(snapshot: Snapshot) -> tuple[str, int, int]:
+    return snapshot.metadata.id, snapshot.version, snapshot.timestamp_ms
 
 
 def _describe(store: Store, snapshot: Snapshot) -> Columns:
@@ -78,7 +83,7 @@ def bounds_of(table: OpenTable, files: pa.Table) -> SplitBounds:
     They are in the order of the splits, and a checkpoint lists the splits of a version in another.
     """
     snapshot = table.snapshot
-    key = (table.store.url, snapshot.metadata.id, snapshot.version)
+    key = (table.store.url, *_identity(snapshot))
     found = _bounds.get(key)
     if found is None or not same_splits(found.files, files):
         found = SplitBounds(files, snapshot.schema, trusted_columns(snapshot.schema, table.columns))

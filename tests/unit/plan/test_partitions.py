@@ -54,6 +54,16 @@ def test_null_has_three_spellings():
     assert typed_partition(maps, "p", Atomic("integer")).to_pylist() == [1, None, None, None, None]
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("128", Atomic("byte")), ("99999999999", Atomic("integer")), ("-9" * 10, Atomic("long")),
+     ("123456.5", Decimal(6, 2)), ("9223372036854775808", Atomic("long"))],
+)  # fmt: skip
+def test_a_number_that_does_not_fit_its_column_is_reported(text, kind):
+    with pytest.raises(IndexTablesError, match=f"has the value `{text}`"):
+        parse_value(text, kind, "n")
+
+
 def test_text_that_is_no_value_is_reported_with_column_and_type():
     with pytest.raises(IndexTablesError, match="`month` of type `integer` has the value `may`"):
         parse_value("may", Atomic("integer"), "month")
