@@ -40,7 +40,9 @@ class IndexTablesError(Exception):
         return isinstance(self, CorruptError) or self.code in _LASTING
 
     def __str__(self) -> str:
-        tail = f"; hint: {self.hint}" if self.hint else ""
+        # below a message of several lines, whose last one may point at a character
+        before = "\n" if "\n" in self.message else "; "
+        tail = f"{before}hint: {self.hint}" if self.hint else ""
         return f"[{self.code}] {self.message}{tail}"
 
 
@@ -177,7 +179,7 @@ CODES: dict[str, Code] = {
         UnsupportedError,
         "the changes of version {version} of `{path}` are no longer in the log; "
         "available: {available}",
-        "start at an available version; log.retention decides how long they are kept",
+        "start at an available version; `purge.txLogRetentionHours` decides how long they are kept",
         "22023",
     ),
     "CHANGES_RANGE": Code(
@@ -266,7 +268,7 @@ CODES: dict[str, Code] = {
     "COMPANION_CLAUSE": Code(
         InvalidError,
         "a clause of the command does not fit: {problem} (the columns are {available})",
-        "see docs/sql.md#build_companion",
+        "see docs/sql.md#build-companion-for",
         "42703",
     ),
     "COMPANION_COLUMN": Code(
@@ -1060,7 +1062,7 @@ CODES: dict[str, Code] = {
     ),
     "UNSUPPORTED_CHANGE": Code(
         UnsupportedError,
-        "ALTER TABLE does not support this change: {change}",
+        "this change of a table is not supported: {change}",
         "write the data to a new table",
         "0A000",
     ),
@@ -1085,6 +1087,7 @@ CODES: dict[str, Code] = {
 }
 
 _MARK = re.compile(r"\[([A-Z][A-Z0-9_]+)\] ")
+_HINT = re.compile(r"(?:; |\n)hint: ")
 
 
 def error(code: str, **context: Any) -> IndexTablesError:
@@ -1121,6 +1124,7 @@ def from_text(text: str) -> IndexTablesError | None:
     for found in _MARK.finditer(text):
         code = found[1]
         if code in CODES:
-            message, _, hint = text[found.end() :].partition("; hint: ")
-            return CODES[code].error(code, message.strip(), hint.strip().split("\n")[0])
+            message, *hint = _HINT.split(text[found.end() :], maxsplit=1)
+            shown = "".join(hint).strip().split("\n")[0]
+            return CODES[code].error(code, message.strip(), shown)
     return None

@@ -32,7 +32,7 @@ def broken(page: Path) -> list[str]:
             continue
         name, _, anchor = link.partition("#")
         target = page if not name else (page.parent / name).resolve()
-        if target.name in ON_THE_SITE:
+        if target.parent == ROOT / "docs" and target.name in ON_THE_SITE:
             target = ROOT / target.name.replace(target.stem, target.stem.upper())
         if not target.exists() or (anchor and anchor not in anchors(target)):
             found.append(link)

@@ -49,6 +49,15 @@ def test_error_is_found_again_in_the_text_spark_makes_of_it(code):
     assert found.hint == made.hint
 
 
+def test_hint_is_below_a_message_of_several_lines():
+    made = error(
+        "QUERY_SYNTAX", query="a:(", position=2, detail="not closed", pointer="\n  a:(\n    ^"
+    )
+    assert str(made).endswith("\n    ^\nhint: correct the search text")
+    found = from_text(f"PythonException: {made}\n  at x.y(z)\n")
+    assert (found.message, found.hint) == (made.message, made.hint)
+
+
 def test_text_of_others_is_left_alone():
     assert from_text("[DIVIDE_BY_ZERO] Division by zero") is None
     assert from_text("nothing here") is None

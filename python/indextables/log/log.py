@@ -115,7 +115,7 @@ class Log:
             if is_due(self.reader, policy, self.clock.now_ms()):
                 self.clean(policy)
         except IndexTablesError as cause:
-            _log.warning("no checkpoint of version %d: %s", snapshot.version, cause)
+            _log.warning("maintenance after version %d failed: %s", snapshot.version, cause)
 
     def settings_of(self, snapshot: Snapshot) -> Settings:
         """The effective settings: those given when opening, then the properties of the table."""
