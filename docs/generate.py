@@ -332,7 +332,7 @@ assert indextables.delete("/tmp/python-api", query="message:timeout") == 1
 ```
 
 `indextables.open` shows the table at one version and plans a statement once, so keep the object for
-statements that are asked again. Appends may come from many threads at once: those that wait for
+statements that you repeat. Appends may come from many threads at once: those that wait for
 each other share a version.
 
 Reads are planned as in Spark: partition values and statistics prune splits, the transaction log and

@@ -18,8 +18,8 @@ settings.register_profile("explore", CALM)
 settings.load_profile(os.environ.get("INDEXTABLES_CASES", "quiet"))
 
 # for every JVM that a test starts, also by way of others: none lives long enough to earn back what
-# the second compiler costs, and all of them share few cores. Nothing is said of an archive of
-# classes that does not fit, such as to a JVM without Spark
+# the second compiler costs, and all of them share few cores. The JVM does not warn about an
+# archive of classes that does not fit, as in a JVM without Spark
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:disable -Xlog:all=error:stderr"
 _CLASSES = Path(sys.prefix, "spark.jsa")  # `make test` writes it
 if _CLASSES.exists():

@@ -117,7 +117,7 @@ def test_words_of_commands_stand_only_in_commands():
     from indextables.commands.grammar import words_of
     from indextables.commands.registry import RULES
 
-    # as texts of their own, so that prose may speak of them
+    # as strings of their own, so that prose may name them
     starts = {" ".join(rule.start.replace(" IX", "").split()[:2]) for rule in RULES}
     phrases = {f'"{start}' for start in starts if " " in start and "|" not in start}
     verbs = {word for rule in RULES for word in words_of(rule.start)[0]} - {"SET", "DROP", "MERGE"}

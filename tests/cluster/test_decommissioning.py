@@ -1,6 +1,6 @@
 """Hosts are taken out of a cluster in the middle of work, as spot instances are.
 
-An executor that is told so finishes its tasks and ends, unless its host is gone before.
+A decommissioned executor finishes its tasks and ends, unless its host is gone before.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Leaving:
         worker = self.cluster.workers[number]
         os.kill(worker.pid, signal.SIGPWR)
         logs = self.cluster.scratch[number].parent / "work"
-        wait_until(lambda: says(logs, "Decommission executor"), "the executor was not told")
+        wait_until(
+            lambda: says(logs, "Decommission executor"), "no decommissioning"
+        )
         if at_once:
             for pid in (worker.pid, *(process.pid for process in below(worker.pid))):
                 os.kill(pid, signal.SIGKILL)

@@ -193,11 +193,11 @@ def read(story: Story, victim: str, chance: random.Random) -> None:
 
 @pytest.fixture
 def story(cluster, application, tmp_path) -> Story:
-    told = Story(cluster, application, tmp_path)
-    application.run(work.save, told.table, 0, 60)
-    application.run(work.upsert, told.keyed, 0, 60)
-    told.ids, told.keys, told.next_id = set(range(60)), set(range(60)), 60
-    return told
+    made = Story(cluster, application, tmp_path)
+    application.run(work.save, made.table, 0, 60)
+    application.run(work.upsert, made.keyed, 0, 60)
+    made.ids, made.keys, made.next_id = set(range(60)), set(range(60)), 60
+    return made
 
 
 def run(story: Story, seeds: Iterable[int]) -> None:

@@ -44,10 +44,10 @@ def test_an_executor_with_another_package_is_one_clear_error(application, table_
     # both have a task on every executor
     write = application.run(work.failing_append, table_path)
     command = application.run(work.failure, "DESCRIBE INDEXTABLES ENVIRONMENT")
-    for said in (write, command):
+    for output in (write, command):
         # what follows is the stack that PySpark adds to the message of every failed job
-        message = said.partition("\n\tat ")[0]
-        assert message.count("[EXECUTOR_MISMATCH]") == 1, said
-        assert any(name in message for name in OTHERS), said
+        message = output.partition("\n\tat ")[0]
+        assert message.count("[EXECUTOR_MISMATCH]") == 1, output
+        assert any(name in message for name in OTHERS), output
         assert f"the driver has indextables {__version__}" in message
-        assert "Traceback" not in said, said
+        assert "Traceback" not in output, output

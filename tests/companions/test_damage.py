@@ -183,17 +183,17 @@ def test_a_damaged_deletion_vector_hides_nothing_by_chance(tmp_path: Path, damag
     assert open_index(index.place, **INDEXED).count() > 0
 
 
-@pytest.mark.parametrize("told", [-1, 0, 1, 7, 10**9])
+@pytest.mark.parametrize("recorded", [-1, 0, 1, 7, 10**9])
 @pytest.mark.parametrize("indexed", [True, False], ids=["later", "first"])
 def test_the_rows_of_a_vector_count_not_what_the_log_says_of_it(
-    tmp_path: Path, told: int, indexed: bool
+    tmp_path: Path, recorded: int, indexed: bool
 ):
     source, index = _Vectors(tmp_path), Index(tmp_path, None, "")
     build = partial(index.run, f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.place)}")
     if indexed:
         source.add()
         build()
-    source.delete({1, 2, 3}, told)
+    source.delete({1, 2, 3}, recorded)
     if not indexed:
         build()
     for _ in range(2):
@@ -218,7 +218,7 @@ def test_a_vector_that_names_rows_beyond_its_file_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("feature", ["typeWidening", "typeWidening-preview"])
 def test_widened_types_are_refused_by_the_name_of_the_feature(tmp_path: Path, feature: str):
-    """The library does not read such tables: that is said, and nothing is read as the old type."""
+    """The library does not read such tables: an error says so, and no row is returned."""
     source, index = _Vectors(tmp_path), Index(tmp_path, None, "")
     source.add()
     build = partial(index.run, f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.place)}")
@@ -255,10 +255,10 @@ class _Vectors:
         self.added = self.log.add("a.parquet", self.size, 50)
         self.log.commit(self.added)
 
-    def delete(self, positions: set[int], told: int) -> None:
+    def delete(self, positions: set[int], recorded: int) -> None:
         gone = [] if self.added is None else [self.log.remove(self.added)]
         action = self.log.add("a.parquet", self.size, 50, deleted=sorted(positions))
-        action["add"]["deletionVector"]["cardinality"] = told
+        action["add"]["deletionVector"]["cardinality"] = recorded
         self.log.commit(*gone, action)
 
 

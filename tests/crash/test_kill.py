@@ -33,7 +33,7 @@ def spawn(path: str, first: int, step: int) -> subprocess.Popen[str]:
 
 
 def live_and_die(path: str, first: int, seed: int) -> int:
-    """Let a writer work until it is killed; the last operation it said was done."""
+    """Let a writer work until it is killed; the last operation it reported as done."""
     chance = random.Random(seed)
     # three of four die at a step of their own, the others when another process says so
     writer = spawn(path, first, chance.randint(1, 40) if seed % 4 else 0)
@@ -55,7 +55,7 @@ def ids(path: str) -> list[int]:
 
 
 def check_old_or_new(path: str, first: int, done: int) -> int:
-    """The table stands after some operation from the last that was said on; which one."""
+    """The table stands after some operation at or after the last reported one; which one."""
     found = ids(path) if open_log(open_store(path)).exists() else []
     for number in range(max(done, first - 1), first + AHEAD):
         if found == expected(number):

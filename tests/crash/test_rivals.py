@@ -41,7 +41,7 @@ def named(path: str) -> list[str]:
 
 
 def check_history(path: str, done: set[str], begun: set[str]) -> None:
-    """Whatever was said to be done is there once, nothing else than begun, rows as history says."""
+    """Everything reported as done is there once, and the rows agree with the history."""
     names = named(path)
     assert len(names) == len(set(names))
     assert done <= set(names) <= begun
@@ -51,17 +51,17 @@ def check_history(path: str, done: set[str], begun: set[str]) -> None:
     assert ids(path) == sorted(rows)
 
 
-def said(lines: str, word: str) -> set[str]:
+def operations_in(lines: str, word: str) -> set[str]:
     return {line.split()[1] for line in lines.splitlines() if line.startswith(word)}
 
 
 def compete(path: str, writers: int, count: int, door: str) -> None:
     open_log(open_store(path)).create(SCHEMA)
     rivals = [spawn(path, writer, count, door) for writer in range(writers)]
-    told = "".join(rival.communicate()[0] for rival in rivals)
+    output = "".join(rival.communicate()[0] for rival in rivals)
     assert [rival.returncode for rival in rivals] == [0] * writers
-    assert len(said(told, "done")) == writers * count
-    check_history(path, said(told, "done"), said(told, "begin"))
+    assert len(operations_in(output, "done")) == writers * count
+    check_history(path, operations_in(output, "done"), operations_in(output, "begin"))
     check_purge(path)
 
 
@@ -82,12 +82,12 @@ def test_a_killed_spark_job_leaves_the_old_or_the_new_version(table_path, seed):
     open_log(open_store(table_path)).create(SCHEMA)
     chance = random.Random(seed)
     job = spawn(table_path, seed, 6, "spark")
-    told = _listen(job, chance.randint(1, 5))
+    output = _listen(job, chance.randint(1, 5))
     _wait(job, chance.random())
     _kill(job, seed)
-    told += job.communicate()[0]
+    output += job.communicate()[0]
     _all_end(job.pid)
-    check_history(table_path, said(told, "done"), said(told, "begin"))
+    check_history(table_path, operations_in(output, "done"), operations_in(output, "begin"))
     check_purge(table_path)
 
 
@@ -98,28 +98,28 @@ def test_killed_workers_cost_no_rows_and_double_none(table_path, seed):
     open_log(open_store(table_path)).create(SCHEMA)
     chance = random.Random(seed)
     job = spawn(table_path, seed, 6, "spark")
-    told = ""
+    output = ""
     killed: set[int] = set()
     for _ in range(3):
-        told += _listen(job, 1)
+        output += _listen(job, 1)
         _wait(job, chance.random() / 4)
         workers = python_workers(of_session(job.pid))
         killed |= workers
         for worker in workers:
             os.kill(worker, signal.SIGKILL)
-    told += job.communicate()[0]
+    output += job.communicate()[0]
     assert killed, "no worker was there to be killed"
-    check_history(table_path, said(told, "done"), said(told, "begin"))
+    check_history(table_path, operations_in(output, "done"), operations_in(output, "begin"))
     check_purge(table_path)
 
 
 def _listen(job: subprocess.Popen[str], operations: int) -> str:
     """Read until so many operations have begun."""
     assert job.stdout is not None
-    told = ""
-    while told.count("begin") < operations and (line := job.stdout.readline()):
-        told += line
-    return told
+    output = ""
+    while output.count("begin") < operations and (line := job.stdout.readline()):
+        output += line
+    return output
 
 
 def _wait(job: subprocess.Popen[str], seconds: float) -> None:

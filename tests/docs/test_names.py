@@ -19,7 +19,7 @@ from indextables.errors import CODES
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "python" / "indextables"
-# decisions speak of what was, words of what not to write
+# decisions describe the past, and docs/words.md what not to write
 PAGES = [
     ROOT / "README.md",
     *(p for p in sorted(DOCS.rglob("*.md")) if p.parent.name != "adr" and p.name != "words.md"),

@@ -54,6 +54,6 @@ def test_a_form_finds_what_the_page_says(rows, table, form: str, finds: str):
     assert sorted(table.search(form, ["id"], None)["id"].to_pylist()) == wanted
     columns = table._table.columns
     described = describe_rows(columns.schema.fields, columns, "any")
-    asked = Query(query_tree(at_time(form, NOW), None, "any"))
+    compiled = Query(query_tree(at_time(form, NOW), None, "any"))
     batch = rows.combine_chunks().to_batches()[0]
-    assert rows.filter(match_rows(asked, batch, described))["id"].to_pylist() == wanted
+    assert rows.filter(match_rows(compiled, batch, described))["id"].to_pylist() == wanted

@@ -165,7 +165,7 @@ class SimulatedClock(Clock):
 
 
 class Actor:
-    """A writer on a thread of its own that runs only when it is told to."""
+    """A writer on a thread of its own that runs only when the simulation schedules it."""
 
     def __init__(self, work: Callable[[Actor], None]) -> None:
         self._go = threading.Semaphore(0)

@@ -1,4 +1,4 @@
-"""Tables to test the log with: memory or disk, a clock that is told the time."""
+"""Tables to test the log with: memory or disk, a clock that the test sets."""
 
 from __future__ import annotations
 

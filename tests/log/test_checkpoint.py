@@ -142,9 +142,9 @@ def test_compact_writes_a_version_when_an_uncompact_state_stands(make_table):
     table.append("a")
     table.append("b")
     assert len(state(table, 2).manifests) == 2
-    done = table.log.checkpoint(compact="asked for")
+    done = table.log.checkpoint(compact="requested")
     assert (done.version, done.num_manifests) == (3, 1)
-    again = table.log.checkpoint(compact="asked for")
+    again = table.log.checkpoint(compact="requested")
     assert (again.version, again.written) == (3, False)
     assert paths(table.reopen().snapshot()) == ["a", "b"]
 

@@ -123,7 +123,7 @@ def test_nothing_is_lost_or_doubled_when_threads_append(tmp_path):
 
 
 class Waiting:
-    """A commit that waits until it may go on, and then ends as it is told."""
+    """A commit that waits until it may go on, and then ends as the test decides."""
 
     def __init__(self, outcome):
         self.outcome, self.calls = outcome, []
@@ -151,7 +151,7 @@ def queued(queue, count):
     return given, futures
 
 
-def test_whoever_has_the_turn_commits_for_all_that_wait():
+def test_the_thread_whose_turn_it_is_commits_for_all_that_wait():
     run = Waiting(lambda append: Committed(1, append.id))
     given, futures = queued(CommitQueue("t", run), 5)
     assert [future.result().snapshot for future in futures] == [each.id for each in given]

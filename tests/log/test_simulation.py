@@ -40,7 +40,7 @@ EMPTY = "index/none"
 
 
 class Writer:
-    """One process: does a few random things to the table, and remembers what it was told."""
+    """One process: changes the table at random and records the outcomes it sees."""
 
     def __init__(self, number, world, options, record, cleans) -> None:
         self.number, self.world, self.record, self.cleans = number, world, record, cleans

@@ -66,18 +66,18 @@ def sum_type(name: str) -> pa.DataType:
 
 
 def functions(names: list[str]) -> tuple[list[dict[str, str]], list[pa.Field]]:
-    asked: list[dict[str, str]] = [{"op": "count_star"}]
+    requested: list[dict[str, str]] = [{"op": "count_star"}]
     fields = [pa.field("rows", pa.int64())]
     for name in names:
-        asked.append({"op": "count", "field": name})
+        requested.append({"op": "count", "field": name})
         fields.append(pa.field(f"count_{name}", pa.int64()))
         for op in ("min", "max"):
-            asked.append({"op": op, "field": name})
+            requested.append({"op": op, "field": name})
             fields.append(pa.field(f"{op}_{name}", SCHEMA.field(name).type))
         if name in NUMERIC:
-            asked.append({"op": "sum", "field": name})
+            requested.append({"op": "sum", "field": name})
             fields.append(pa.field(f"sum_{name}", sum_type(name)))
-    return asked, fields
+    return requested, fields
 
 
 def expected(rows: list[dict[str, Any]], names: list[str]) -> list[Any]:
@@ -103,8 +103,8 @@ def close(left: Any, right: Any) -> bool:
 @pytest.mark.parametrize("deleted", [False, True])
 def test_totals_are_exact_for_every_type(data, query, deleted):
     rows, split = selected(data, query, deleted)
-    asked, fields = functions(ORDERED)
-    found = split.aggregate(query, {"functions": asked}, pa.schema(fields))
+    requested, fields = functions(ORDERED)
+    found = split.aggregate(query, {"functions": requested}, pa.schema(fields))
     assert len(found) == 1
     row = list(found.to_pylist()[0].values())
     for field, left, right in zip(fields, row, expected(rows, ORDERED), strict=True):
@@ -125,8 +125,8 @@ def test_totals_are_exact_for_every_type(data, query, deleted):
 @pytest.mark.parametrize("deleted", [False, True])
 def test_groups_are_exact_for_every_type(data, keys, deleted):
     rows, split = selected(data, None, deleted)
-    asked, fields = functions(["number", "name", "price"])
-    request = {"group_by": [{"field": name} for name in keys], "functions": asked}
+    requested, fields = functions(["number", "name", "price"])
+    request = {"group_by": [{"field": name} for name in keys], "functions": requested}
     schema = pa.schema([*(SCHEMA.field(name) for name in keys), *fields])
     found = split.aggregate(None, request, schema)
     groups: dict[Any, list[dict[str, Any]]] = defaultdict(list)

@@ -21,9 +21,9 @@ def ids(rows: pa.Table, table, text: str) -> list[int]:
     """The rows an index finds, which must be those that are matched without one."""
     columns = table._table.columns
     described = describe_rows(columns.schema.fields, columns, "any")
-    asked = Query(query_tree(text, "m", "any"))
+    compiled = Query(query_tree(text, "m", "any"))
     batch = rows.combine_chunks().to_batches()[0]
-    matched = rows.filter(match_rows(asked, batch, described))["id"].to_pylist()
+    matched = rows.filter(match_rows(compiled, batch, described))["id"].to_pylist()
     found = sorted(table.search(f"m:({text})", ["id"], None)["id"].to_pylist())
     assert found == matched
     return found
@@ -140,17 +140,17 @@ def test_the_largest_splits_are_asked_for_suggestions(tmp_path):
         noise = [f"{word} {number * 7919:x}" for number in range(rows)]
         indextables.write(pa.table({"m": noise}), path, options=options)
 
-    def asked(most: int, text: str = "ti", **how: bool) -> list[tuple[str, int]]:
+    def suggested(most: int, text: str = "ti", **how: bool) -> list[tuple[str, int]]:
         table = indextables.open(path, options={"read.suggest.maxSplits": str(most)})
         found = table.suggest(text, "m", **how).to_pylist()
         return [(each["word"], each["rows"]) for each in found]
 
     words = [("timeout", 40), ("tinder", 20), ("tidy", 3), ("timer", 3)]
-    assert asked(0) == asked(4) == asked(100) == words
-    assert asked(2) == words[:2]
-    assert asked(1) == words[:1]
-    assert asked(1, "tindre", similar=True) == []
-    assert asked(2, "tindre", similar=True) == [("tinder", 20)]
+    assert suggested(0) == suggested(4) == suggested(100) == words
+    assert suggested(2) == words[:2]
+    assert suggested(1) == words[:1]
+    assert suggested(1, "tindre", similar=True) == []
+    assert suggested(2, "tindre", similar=True) == [("tinder", 20)]
     table = indextables.open(path, options={"read.suggest.maxSplits": "1"})
     typical = table.significant_terms("m", "tinder", limit=1).to_pylist()[0]
     assert (typical["word"], typical["rows"], typical["all_rows"]) == ("tinder", 20, 20)

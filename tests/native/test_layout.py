@@ -22,7 +22,7 @@ def rows(first: int) -> pa.Table:
 
 
 def layouts(path: str) -> list[str]:
-    """Of all live splits, and that the protocol asks readers to know them."""
+    """Of all live splits, and that the protocol requires readers to know them."""
     store = open_store(path)
     table = open_log(store).snapshot()
     paths = table.files().column("path").to_pylist()

@@ -132,14 +132,14 @@ def compare(
     compared = 0
     for _ in range(times):
         text = make(rng)
-        asked = Query(query_tree(text, None, "any"))
+        compiled = Query(query_tree(text, None, "any"))
         try:
             want = sorted(table.search(text, ["id"], None)["id"].to_pylist())
         except IndexTablesError as refused:
             with pytest.raises(IndexTablesError, match=refused.code):
-                match_rows(asked, batch, described)
+                match_rows(compiled, batch, described)
             continue
-        found = rows.filter(match_rows(asked, batch, described))["id"].to_pylist()
+        found = rows.filter(match_rows(compiled, batch, described))["id"].to_pylist()
         assert found == want, text
         compared += bool(want)
     return compared

@@ -114,7 +114,7 @@ def test_merged_rows_are_compressed_anew_when_asked(tmp_path, layout, gone):
     written = [write_split(tmp_path, part, **options) for part in parts]
     store = written[0][0]
     inputs = [MergeInput(path, None, gone.serialize()) for _, path in written]
-    asked: tuple[dict[str, str], ...] = (
+    requests: tuple[dict[str, str], ...] = (
         {},
         {"store_compression": "zstd:1"},
         {"store_compression": "zstd:19"},
@@ -122,7 +122,7 @@ def test_merged_rows_are_compressed_anew_when_asked(tmp_path, layout, gone):
     kept = [row for row in range(1400) if row not in gone]
     expected = pa.concat_tables([part.take(kept) for part in parts])
     sizes = []
-    for number, more in enumerate(asked):
+    for number, more in enumerate(requests):
         path = f"{number}.split"
         assert merge_splits(inputs, store, path, options={"layout": layout, **more}).skipped == {}
         assert Split.verify(store, path) == []

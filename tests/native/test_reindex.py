@@ -62,13 +62,13 @@ WHERE = ["text LIKE '%eset%'", "text = ''", "text IS NULL", "text > 'b'", "host 
 
 
 def answers(table) -> list[Any]:
-    asked = [*({"query": query} for query in QUERIES), *({"where": where} for where in WHERE)]
-    return [_count(table, each) for each in asked]
+    arguments = [*({"query": query} for query in QUERIES), *({"where": where} for where in WHERE)]
+    return [_count(table, each) for each in arguments]
 
 
-def _count(table, asked: dict[str, str]) -> int | str:
+def _count(table, arguments: dict[str, str]) -> int | str:
     try:
-        return table.count(**asked)
+        return table.count(**arguments)
     except IndexTablesError as problem:
         return problem.code
 

@@ -93,19 +93,19 @@ def term(field, value):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@given(values=st.lists(STRINGS, min_size=1, max_size=12), asked=PART.map(b"".join))
-def test_predicates_compare_bytes(tmp_path_factory, layout, values, asked):
+@given(values=st.lists(STRINGS, min_size=1, max_size=12), searched=PART.map(b"".join))
+def test_predicates_compare_bytes(tmp_path_factory, layout, values, searched):
     rows = table(values)
     _, split, info = write(tmp_path_factory.mktemp("s"), rows, layout=layout)
-    literal = encode(from_bytes(asked), STRING)
+    literal = encode(from_bytes(searched), STRING)
     bound = {"value": literal, "inclusive": True}
     tests = {
-        "term": ({"value": literal}, lambda v: v == asked),
-        "prefix": ({"value": literal}, lambda v: v.startswith(asked)),
-        "suffix": ({"value": literal}, lambda v: v.endswith(asked)),
-        "contains": ({"value": literal}, lambda v: asked in v),
-        "range": ({"lower": bound, "upper": None}, lambda v: v >= asked),
-        "set": ({"values": [literal, "a"]}, lambda v: v in (asked, b"a")),
+        "term": ({"value": literal}, lambda v: v == searched),
+        "prefix": ({"value": literal}, lambda v: v.startswith(searched)),
+        "suffix": ({"value": literal}, lambda v: v.endswith(searched)),
+        "contains": ({"value": literal}, lambda v: searched in v),
+        "range": ({"lower": bound, "upper": None}, lambda v: v >= searched),
+        "set": ({"values": [literal, "a"]}, lambda v: v in (searched, b"a")),
     }
     for field in ("s", "t", "st.a"):
         for kind, (members, holds) in tests.items():

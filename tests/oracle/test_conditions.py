@@ -58,16 +58,17 @@ def explained(spark: Any, statement: str) -> str:
 def test_conditional_functions_come_from_the_index(
     spark: Any, views: Any, path: str, function: str
 ) -> None:
-    asked = function.replace("{c}", "word LIKE 'a%'")
-    shown = explained(spark, f"SELECT flag, {asked} FROM {views[path]} GROUP BY flag")
+    aggregate = function.replace("{c}", "word LIKE 'a%'")
+    shown = explained(spark, f"SELECT flag, {aggregate} FROM {views[path]} GROUP BY flag")
     assert "pushed aggregates: [" in shown, shown
     assert "group by [flag]" in shown, shown
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_what_the_index_cannot_answer_stays_with_spark(spark: Any, views: Any, path: str) -> None:
-    for asked in ("count_if(length(word) + i8 > 3)", "count(DISTINCT i8) FILTER (WHERE i32 > 0)"):
-        check(spark, views, f"SELECT flag, {asked} FROM {{t}} GROUP BY flag")
+    distinct = "count(DISTINCT i8) FILTER (WHERE i32 > 0)"
+    for aggregate in ("count_if(length(word) + i8 > 3)", distinct):
+        check(spark, views, f"SELECT flag, {aggregate} FROM {{t}} GROUP BY flag")
     for function in MOMENTS:
         shown = explained(spark, f"SELECT {function} FROM {views[path]}")
         wanted = function.partition("(")[2].rstrip(")")

@@ -180,7 +180,7 @@ def test_a_small_table_gives_the_keys_of_a_large_one(
         assert narrowed(plan), plan
 
 
-# a column, a wider type of keys, and keys that are no values of the column
+# a column, a wider type of keys, and keys that are not values of the column
 WIDER = [
     ("i8", "smallint", "i8 + 1000S"),
     ("i16", "int", "i16 + 100000"),

@@ -80,7 +80,9 @@ def is_shuffled(plan: str) -> bool:
 known: dict[str, list[str]] = {}
 
 
-def check(spark: Any, statement: str, *, shuffles: bool, ours: str = "told", of: str = "") -> str:
+def check(
+    spark: Any, statement: str, *, shuffles: bool, ours: str = "reported", of: str = ""
+) -> str:
     """Compare with Parquet; whether the plan of ours has a shuffle."""
     truth = statement.format(t=f"truth_{of}t", u=f"truth_{of}u")
     expected = known[truth] if truth in known else ask(spark, truth)[0]

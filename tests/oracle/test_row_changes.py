@@ -78,9 +78,9 @@ COMMON = {
 
 
 def cases(queries: int) -> Any:
-    """A layout, changes, and what is asked after each of them."""
-    asked = st.lists(statements(), min_size=queries, max_size=queries)
-    return st.tuples(st.sampled_from(list(LAYOUTS)), CHANGES, asked)
+    """A layout, changes, and the queries after each of them."""
+    queried = st.lists(statements(), min_size=queries, max_size=queries)
+    return st.tuples(st.sampled_from(list(LAYOUTS)), CHANGES, queried)
 
 
 @pytest.mark.spark

@@ -116,12 +116,12 @@ def test_parts_of_words_are_found_without_trigrams(spark, tmp_path):
 @pytest.mark.parametrize("local", ["true", "false"], ids=["planner", "executors"])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_same_rows_are_found(spark, views, local: str, seed: int):
-    asked = conditions(random.Random(seed), views)
-    parts = [f"count_if(id >= 0) FILTER (WHERE {each})" for each in asked]
+    predicates = conditions(random.Random(seed), views)
+    parts = [f"count_if(id >= 0) FILTER (WHERE {each})" for each in predicates]
     want = list(spark.sql(f"SELECT {', '.join(parts)} FROM plain").first())
     spark.conf.set(LOCAL, local)
     try:
-        for condition, count in zip(asked, want, strict=True):
+        for condition, count in zip(predicates, want, strict=True):
             found = spark.sql(f"SELECT id FROM indexed WHERE {condition}").collect()
             rows = spark.sql(f"SELECT id FROM plain WHERE {condition}").collect()
             assert sorted(found) == sorted(rows), condition

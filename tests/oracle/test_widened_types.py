@@ -87,11 +87,11 @@ def table(request: Any, spark: Any, tmp_path_factory: Any) -> Any:
 
 
 def statements() -> list[str]:
-    """What is asked of every column."""
-    asked = ["SELECT * FROM {t}", "SELECT count(*) AS a0 FROM {t}"]
+    """Queries of every column."""
+    queries = ["SELECT * FROM {t}", "SELECT count(*) AS a0 FROM {t}"]
     for name, (_, wide, before, after) in COLUMNS.items():
         one, other = (f"cast({value} AS {wide})" for value in (before[-1], after[0]))
-        asked += [
+        queries += [
             f"SELECT key FROM {{t}} WHERE {name} = {one}",
             f"SELECT key FROM {{t}} WHERE {name} < {other} OR {name} IS NULL",
             f"SELECT key FROM {{t}} WHERE {name} BETWEEN {one} AND {other} OR {name} > {one}",
@@ -102,15 +102,15 @@ def statements() -> list[str]:
         ]
         # the sum of fractions depends on the order of the rows
         if name not in ("dt", "fd"):
-            asked.append(f"SELECT sum({name}) AS a0, avg({name}) AS a1 FROM {{t}} WHERE key > 2")
-            asked.append(f"SELECT key % 3 AS k, sum({name}) AS a0 FROM {{t}} GROUP BY key % 3")
-    asked += [
+            queries.append(f"SELECT sum({name}) AS a0, avg({name}) AS a1 FROM {{t}} WHERE key > 2")
+            queries.append(f"SELECT key % 3 AS k, sum({name}) AS a0 FROM {{t}} GROUP BY key % 3")
+    queries += [
         "SELECT key FROM {t} WHERE st.n = 7 OR st.n > 4000000000",
         "SELECT key FROM {t} WHERE st.d = timestamp_ntz'2024-02-29 00:00:00'",
         "SELECT key FROM {t} WHERE st.d > timestamp_ntz'2024-02-29 00:00:00' OR st.more = 'x'",
         "SELECT key FROM {t} WHERE st.d IS NULL",
     ]
-    return asked
+    return queries
 
 
 @pytest.mark.spark

@@ -79,7 +79,7 @@ def look(browser):
         page = window.new_page()
         page.set_default_timeout(15_000)
         page.on("pageerror", lambda problem: problems.append(str(problem)))
-        page.on("console", lambda said: problems.append(said.text) if said.type == "error" else 0)
+        page.on("console", lambda line: problems.append(line.text) if line.type == "error" else 0)
         page.on("dialog", lambda shown: problems.append(shown.message))
         page.goto(url)
         opened.append(window)

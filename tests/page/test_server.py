@@ -1,4 +1,4 @@
-"""The server without a browser: who is let in, what is said to them, and what is ended."""
+"""The server without a browser: access control, responses and timeouts."""
 
 from __future__ import annotations
 

@@ -111,10 +111,10 @@ def test_enough_for_one_scan_of_a_task_is_not_enough_for_another(spark, views):
 
 def test_a_file_that_vanishes_costs_no_rows(tmp_path):
     batches = [pa.record_batch({"n": [n]}) for n in range(3)]
-    gone, empty, told = (tmp_path / name for name in ("gone", "empty", "told"))
+    gone, empty, ended = (tmp_path / name for name in ("gone", "empty", "ended"))
     empty.write_text("")
-    told.write_text("enough")
-    found = [list(while_wanted(file, iter(batches))) for file in (gone, empty, told)]
+    ended.write_text("enough")
+    found = [list(while_wanted(file, iter(batches))) for file in (gone, empty, ended)]
     assert found == [batches, batches, batches[:1]]
 
 

@@ -31,10 +31,10 @@ def test_a_call_is_one_line(capfd, spark, table_path):
     capfd.readouterr()
     call("load", ASKED, properties={"path": table_path}, query="17")
     (line,) = [text for text in capfd.readouterr().err.splitlines() if text.startswith("{")]
-    told = json.loads(line)
-    assert told.pop("time_unix_nano") > 0
-    assert told.pop("duration_ms") >= 0
-    assert told == {"name": "indextables.planner.load", "application": "app-1", "query": "17",
+    entry = json.loads(line)
+    assert entry.pop("time_unix_nano") > 0
+    assert entry.pop("duration_ms") >= 0
+    assert entry == {"name": "indextables.planner.load", "application": "app-1", "query": "17",
                     "table": table_path, "version": 1}  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Every way to create a table creates it: version 0 says all that the statement said."""
+"""Every way to create a table creates it: version 0 has everything that the statement has."""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ def get(url: str) -> str:
 
 def metrics(url: str) -> dict[str, int]:
     """Our counters and how often timers ran, by name."""
-    told = json.loads(get(f"{url}/json/"))
+    exported = json.loads(get(f"{url}/json/"))
     prefix = "app.driver.indextables."
-    counters = {k: v["count"] for k, v in told["counters"].items() if k.startswith(prefix)}
-    timers = {k: v["count"] for k, v in told["timers"].items() if k.startswith(prefix)}
+    counters = {k: v["count"] for k, v in exported["counters"].items() if k.startswith(prefix)}
+    timers = {k: v["count"] for k, v in exported["timers"].items() if k.startswith(prefix)}
     return {key.removeprefix(prefix): value for key, value in (counters | timers).items()}
 
 

@@ -1,4 +1,4 @@
-"""Searching columns of every type, and what is said when a search cannot find what was meant."""
+"""Searching columns of every type, and the hints when a search cannot find what was meant."""
 
 from __future__ import annotations
 

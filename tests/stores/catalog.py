@@ -1,4 +1,4 @@
-"""A small server that speaks what Unity Catalog documents of temporary credentials."""
+"""A small server with the requests that Unity Catalog documents for temporary credentials."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Catalog:
         self.client = ("planted-client", "planted-client-secret")
         self.forbidden: set[str] = set()
         self.busy = 0
-        self.asked: list[dict] = []
+        self.requests: list[dict] = []
         self.sign_ins: list[dict] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.catalog = self
@@ -66,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers["authorization"] != f"Bearer {catalog.token}":
             self.answer(401, {"message": "planted-refusal"})
             return
-        catalog.asked.append(request)
+        catalog.requests.append(request)
         if request["operation"] in catalog.forbidden:
             self.answer(403, {"message": "planted-refusal"})
             return

@@ -65,7 +65,7 @@ def minio_server(tmp_path_factory):
 
 @pytest.fixture
 def proxy(minio_server):
-    """Stands between a test and MinIO: counts requests, and fails them when told to."""
+    """Stands between a test and MinIO: counts requests, and fails those that the test selects."""
     proxy = Proxy(minio_server.port)
     yield proxy
     proxy.close()

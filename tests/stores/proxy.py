@@ -54,7 +54,7 @@ class Proxy:
         self._server.shutdown()
         self._server.server_close()
 
-    def asked(self, method: str, part: str = "") -> list[Request]:
+    def received(self, method: str, part: str = "") -> list[Request]:
         return [r for r in self.requests if r.method == method and part in r.path]
 
     def decide(self, request: Request) -> str:

@@ -183,7 +183,7 @@ def azure_key(text: str) -> str:
 @contextlib.contextmanager
 def silent_server() -> Iterator[tuple[str, threading.Event]]:
     """The address of a server that never responds, and an event that is set by a request."""
-    listening, held, asked = socket.create_server(("127.0.0.1", 0)), [], threading.Event()
+    listening, held, requested = socket.create_server(("127.0.0.1", 0)), [], threading.Event()
 
     def accept() -> None:
         while True:
@@ -191,11 +191,11 @@ def silent_server() -> Iterator[tuple[str, threading.Event]]:
                 held.append(listening.accept()[0])
             except OSError:
                 return
-            asked.set()
+            requested.set()
 
     threading.Thread(target=accept, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}", asked
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", requested
     finally:
         listening.close()
         for connection in held:

@@ -129,10 +129,10 @@ def test_no_data_is_asked_for_again_when_memory_has_it(table, watched, proxy):
 def test_data_is_asked_for_again_when_nothing_may_be_kept(table, watched, proxy):
     without = watched | {"cache.disk.enabled": "false", "cache.maxSize": "0"}
     assert ids(table, without) == expected()
-    asked = len(data_requests(proxy))
+    first_reads = len(data_requests(proxy))
     forget_splits()
     assert ids(table, without) == expected()
-    assert len(data_requests(proxy)) == 2 * asked
+    assert len(data_requests(proxy)) == 2 * first_reads
     assert cache_stats().memory_used == 0
 
 

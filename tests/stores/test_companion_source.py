@@ -110,10 +110,10 @@ def test_source_and_index_have_their_own_keys(kind, source_server, s3, caplog, c
     table = indextables.open(index, options=session)
     assert table.search("word2", ["id"])["id"].to_pylist() == [2]
     assert sorted(table.scan()["message"].to_pylist()) == ["word1", "word2"]
-    said = caplog.text + "".join(capfd.readouterr()) + repr(table) + str(table.properties)
-    said += str(table.explain(query="word2")) + repr(table._table)
+    output = caplog.text + "".join(capfd.readouterr()) + repr(table) + str(table.properties)
+    output += str(table.explain(query="word2")) + repr(table._table)
     for secret in (USER, SECRET):
-        assert secret not in said
+        assert secret not in output
     log = open_store(index, s3.settings)
     for meta in log.list(""):
         data = log.get(meta.path)

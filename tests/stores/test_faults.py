@@ -41,7 +41,7 @@ def test_requests_are_repeated_when_throttled_or_cut_off(place, proxy, action):
         proxy.requests.clear()
         proxy.rule = times(2, action, method)
         assert call()
-        assert len(proxy.asked(method)) >= 3
+        assert len(proxy.received(method)) >= 3
     proxy.rule = times(2, action, "GET")
     assert [meta.path for meta in store.list("")] == ["a"]
 
@@ -111,8 +111,8 @@ def test_parts_are_taken_back_when_an_upload_fails(place, proxy, tmp_path, metho
     proxy.rule = times(1, DENY, method, part)
     with pytest.raises(StorageError):
         writer.finish(open_native(*store.native()), "splits/large.split")
-    assert proxy.asked(method, part)
-    assert bool(proxy.asked("DELETE", "uploadId=")) == (part != "?uploads")
+    assert proxy.received(method, part)
+    assert bool(proxy.received("DELETE", "uploadId=")) == (part != "?uploads")
     assert incomplete_uploads(place.server) == 0
     assert store.head("splits/large.split") is None
     assert bytes_in(tmp_path) == 0
@@ -133,7 +133,7 @@ def test_a_split_is_packed_into_its_upload_when_it_is_large(place, proxy, tmp_pa
     proxy.delay_seconds = 0.05
     info = writer.finish(open_native(*store.native()), "splits/large.split")
     assert info.size > 24 << 20
-    assert len(proxy.asked("PUT", "partNumber=")) == 5
+    assert len(proxy.received("PUT", "partNumber=")) == 5
     assert proxy.most_at_once == 2
     assert max(held) < 1.1 * info.size
     assert bytes_in(tmp_path) == 0

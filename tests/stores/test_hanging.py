@@ -81,7 +81,7 @@ def options(endpoint: str, **more: str) -> dict[str, str]:
     return given | {"s3.endpoint": endpoint} | {f"cloud.{k}": v for k, v in more.items()}
 
 
-def interrupt(asked: threading.Event, code: str, *arguments: str) -> None:
+def interrupt(requested: threading.Event, code: str, *arguments: str) -> None:
     """Interrupt a program when it waits for a store; it says so and ends long before a timeout."""
     child = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", code, *arguments],
@@ -91,7 +91,7 @@ def interrupt(asked: threading.Event, code: str, *arguments: str) -> None:
     )
     try:
         assert child.stdout.readline() == "started\n"
-        assert asked.wait(60)
+        assert requested.wait(60)
         child.send_signal(signal.SIGINT)
         assert child.communicate(timeout=60)[0] == "interrupted\n"
     finally:
@@ -100,15 +100,15 @@ def interrupt(asked: threading.Event, code: str, *arguments: str) -> None:
 
 
 def test_an_interrupt_is_heard_while_a_store_keeps_silent(silent):
-    endpoint, asked = silent
+    endpoint, requested = silent
     given = options(endpoint, readTimeout="600000", retryTimeout="600000")
-    interrupt(asked, OPEN, json.dumps(given))
+    interrupt(requested, OPEN, json.dumps(given))
 
 
 def test_an_interrupt_is_heard_while_several_requests_are_waited_for(silent):
-    endpoint, asked = silent
+    endpoint, requested = silent
     given = options(endpoint, readTimeout="600000", retryTimeout="600000")
-    interrupt(asked, SEVERAL, json.dumps(given))
+    interrupt(requested, SEVERAL, json.dumps(given))
 
 
 @pytest.mark.parametrize("splits", [1, 3])
@@ -145,7 +145,7 @@ def test_an_interrupt_is_heard_while_a_split_is_written(s3, proxy):
 )
 def test_a_planner_stops_waiting_when_its_caller_hangs_up(silent, operation, members):
     """Spark Connect interrupts the thread of a query, which closes its line."""
-    endpoint, asked = silent
+    endpoint, requested = silent
     given = options(endpoint, readTimeout="600000", retryTimeout="600000")
     session = {f"spark.indextables.{key}": value for key, value in given.items()}
     body = {"protocol": PROTOCOL, "session": session, **members}
@@ -154,7 +154,7 @@ def test_a_planner_stops_waiting_when_its_caller_hangs_up(silent, operation, mem
     answering.start()
     for text in (operation, json.dumps(body)):
         here.sendall(struct.pack(">i", len(text)) + text.encode())
-    assert asked.wait(60)
+    assert requested.wait(60)
     here.close()
     answering.join(60)
     assert not answering.is_alive()

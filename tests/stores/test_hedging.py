@@ -83,7 +83,7 @@ def test_a_read_without_a_response_is_sent_once_more(s3, proxy):
     proxy.requests.clear()
     proxy.rule = once_silent("/last.split")
     splits.read("last")
-    first, second = (asked.headers for asked in proxy.asked("GET", "/last.split")[:2])
+    first, second = (each.headers for each in proxy.received("GET", "/last.split")[:2])
     assert first["range"] == second["range"]
     assert splits.counted()[1] == hedged + 1
     # the process counts them among its requests
@@ -116,7 +116,7 @@ def test_writes_are_never_sent_twice(s3, proxy):
     proxy.delay_seconds = 0.3
     for number in range(4):
         splits.store.put(f"new-{number}", b"x")
-    sent = Counter(request.path for request in proxy.asked("PUT"))
+    sent = Counter(request.path for request in proxy.received("PUT"))
     assert sorted(sent.values()) == [1] * 4
 
 

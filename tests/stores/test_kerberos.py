@@ -1,4 +1,4 @@
-"""Tables in an HDFS that asks for Kerberos tickets, with signed and with encrypted connections."""
+"""Tables in an HDFS that requires Kerberos tickets, with signed and with encrypted connections."""
 
 from __future__ import annotations
 

@@ -90,9 +90,9 @@ def test_a_background_job_fills_the_disk_when_it_is_waited_for(table, options, t
     usage = execute("DESCRIBE INDEXTABLES DISK CACHE", context).to_pylist()
     assert usage[0]["splits_cached"] == SPLITS
     # neither the cache nor what the processes of this machine tell each other holds a key
-    told = host_folder(context.app(), "prewarm")
-    files = [f for root in (told, tmp_path) for f in root.rglob("*") if f.is_file()]
-    assert any(f.parent == told for f in files)
+    shared = host_folder(context.app(), "prewarm")
+    files = [f for root in (shared, tmp_path) for f in root.rglob("*") if f.is_file()]
+    assert any(f.parent == shared for f in files)
     assert not [
         f for f in files for key in (ACCESS_KEY, SECRET_KEY) if key.encode() in f.read_bytes()
     ]

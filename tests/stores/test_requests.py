@@ -31,7 +31,7 @@ PATIENCE_S = 60
 
 @pytest.fixture(scope="module")
 def table(minio_server, s3) -> str:
-    url = f"{s3.root}/asked-{next(_numbers)}"
+    url = f"{s3.root}/opened-{next(_numbers)}"
     return make_table(url, s3.settings, splits=SPLITS, each=EACH)
 
 
@@ -56,8 +56,8 @@ def of_log(proxy):
 def test_few_requests_are_made_when_pruning_leaves_one_split(table, options, proxy):
     found = indextables.open(table, options=options).scan(["id", "message"], "id = 4242")
     assert found.column("message").to_pylist() == ["request 4242 of user71 is done"]
-    asked = {r.path.split("?")[0] for r in of_splits(proxy)}
-    assert len(asked) == 1
+    opened = {r.path.split("?")[0] for r in of_splits(proxy)}
+    assert len(opened) == 1
     assert len(of_splits(proxy)) <= PER_SPLIT
     # is there a checkpoint, what is newest, the two versions, is the newest still the same
     assert len(of_log(proxy)) <= 5
@@ -87,7 +87,7 @@ def test_few_requests_are_made_for_each_split_when_a_term_is_in_all(table, optio
 def test_few_requests_are_made_when_splits_are_too_large_to_be_fetched_whole(
     s3, options, proxy, where, columns
 ):
-    url = f"{s3.root}/asked-{next(_numbers)}"
+    url = f"{s3.root}/opened-{next(_numbers)}"
     large = make_table(url, s3.settings, splits=1, each=5_000)
     table = indextables.open(large, options=options)
     assert table.size_bytes > 128 << 10
@@ -98,7 +98,7 @@ def test_few_requests_are_made_when_splits_are_too_large_to_be_fetched_whole(
 
 def test_few_requests_are_made_when_the_best_rows_of_a_large_split_are_wanted(s3, options, proxy):
     for each, columns in [(5_000, ["id"]), (5_000, None), (20_000, ["id"])]:
-        url = f"{s3.root}/asked-{next(_numbers)}"
+        url = f"{s3.root}/opened-{next(_numbers)}"
         large = make_table(url, s3.settings, splits=1, each=each)
         table = indextables.open(large, options=options)
         proxy.requests.clear()
@@ -108,7 +108,7 @@ def test_few_requests_are_made_when_the_best_rows_of_a_large_split_are_wanted(s3
 
 def test_eight_requests_run_at_a_time_when_rows_are_far_apart(s3, options, proxy):
     schema = pa.schema([("id", pa.int64()), ("blob", pa.binary())])
-    store = open_store(f"{s3.root}/asked-{next(_numbers)}", s3.settings)
+    store = open_store(f"{s3.root}/opened-{next(_numbers)}", s3.settings)
     writer = SplitWriter(schema, [{"name": "blob", "indexed": False}])
     blobs = [os.urandom(20_000) for _ in range(300)]
     writer.write(pa.record_batch({"id": list(range(300)), "blob": blobs}, schema=schema))

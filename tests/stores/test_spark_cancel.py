@@ -71,7 +71,7 @@ spark.stop()
 
 @dataclass(frozen=True)
 class Program:
-    """A session, told by lines what to do and when to cancel it."""
+    """A session that reads from lines what to do and when to cancel it."""
 
     child: subprocess.Popen[str]
     output: Path

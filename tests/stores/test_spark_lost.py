@@ -93,7 +93,7 @@ def test_nothing_is_deleted_when_the_store_does_not_answer(spark, place, proxy, 
         run(spark, place)
     proxy.rule = lambda _: PASS
     assert "DESCRIBE INDEXTABLES HISTORY" in str(caught.value)
-    assert not proxy.asked("DELETE")
+    assert not proxy.received("DELETE")
     assert ids(spark, place) == list(range(10))
     proxy.deliver()
     assert ids(spark, place) == sorted(wanted)

@@ -26,9 +26,9 @@ def test_a_table_is_used_with_credentials_of_the_catalog(s3, capfd):
         }
         path = f"{s3.root}/unity"
         indextables.write(ROWS, path, options=options)
-        before = len(catalog.asked)
+        before = len(catalog.requests)
         time.sleep(LIVES_S)
         assert indextables.open(path, options=options).scan().num_rows == 3
-        assert len(catalog.asked) > before
-        assert {each["url"] for each in catalog.asked} == {path}
+        assert len(catalog.requests) > before
+        assert {each["url"] for each in catalog.requests} == {path}
     assert "planted" not in "".join(capfd.readouterr())

@@ -115,7 +115,7 @@ class NotedLog(Log):
 
 
 class Writer:
-    """One process: does a few random things to the table, and remembers what it was told."""
+    """One process: changes the table at random and records the outcomes it sees."""
 
     def __init__(self, number, world, options, partitions, record) -> None:
         self.number, self.world, self.record = number, world, record

@@ -1,4 +1,4 @@
-"""What plain Python asks of a table: where it is, which rows, and an exact plan for them."""
+"""The table, the rows and the exact plan of a read in plain Python."""
 
 from __future__ import annotations
 

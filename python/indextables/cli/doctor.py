@@ -70,7 +70,7 @@ def _examine(name: str, run: Callable[[], str]) -> Finding:
         return Finding(name, "ok", run())
     except IndexTablesError as failure:
         return Finding(name, "failed", failure.message, failure.hint)
-    except Exception as failure:  # noqa: BLE001 (whatever is broken here is what is asked for)
+    except Exception as failure:  # noqa: BLE001 (whatever is broken is the finding)
         return Finding(name, "failed", f"{type(failure).__name__}: {failure}")
 
 
@@ -97,10 +97,10 @@ def _java() -> str:
     if found is None or not Path(found).is_file():
         raise error("JAVA_MISSING", found=f"no `{found}`" if found else "no `java` on the path")
     # the one Spark would start
-    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
-    version = _JAVA_VERSION.search(said.stderr)
+    ran = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
+    version = _JAVA_VERSION.search(ran.stderr)
     if version is None or int(version[1]) < _OLDEST_JAVA:
-        raise error("JAVA_MISSING", found=f"`{found}` is {said.stderr.splitlines()[0]}")
+        raise error("JAVA_MISSING", found=f"`{found}` is {ran.stderr.splitlines()[0]}")
     return f"{version[1]} at {found}"
 
 

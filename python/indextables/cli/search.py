@@ -65,24 +65,24 @@ def search(
         raise typer.BadParameter("bars are not JSON; leave out --histogram and --facet")
     with failures():
         opened = open_table(table, settings(conf), version, timestamp)
-        asked = Table(opened)
-        _check_bars(asked, histogram, facet or [])
+        reader = Table(opened)
+        _check_bars(reader, histogram, facet or [])
         wanted = [name.strip() for name in columns.split(",")] if columns else None
-        found = asked.search(query, wanted, limit, where, score=True, snippet=True)
+        found = reader.search(query, wanted, limit, where, score=True, snippet=True)
         if as_json:
             show(found, as_json=True)
         else:
             shown = [name for name in found.column_names if name != SNIPPET]
             console().print(_hits(found, shown))
-            better = None if found.num_rows else asked.did_you_mean(query, where)
+            better = None if found.num_rows else reader.did_you_mean(query, where)
             if better is not None:
                 console().print(Text.assemble("did you mean: ", (better, "bold")))
         if histogram is not None:
-            _over_time(asked, histogram, where, query)
+            _over_time(reader, histogram, where, query)
         for column in facet or ():
-            _by_value(asked, column, where, query)
+            _by_value(reader, column, where, query)
         if follow:
-            _follow(opened, wanted or asked.schema.names, where, query, interval, as_json=as_json)
+            _follow(opened, wanted or reader.schema.names, where, query, interval, as_json=as_json)
 
 
 def suggest(
@@ -102,12 +102,12 @@ def suggest(
 ) -> None:
     """Complete a word, or correct it, from the words of the index."""
     with failures():
-        asked = Table(open_table(table, settings(conf), version, timestamp))
-        show(asked.suggest(text, column, limit, similar=similar), as_json=as_json)
+        reader = Table(open_table(table, settings(conf), version, timestamp))
+        show(reader.suggest(text, column, limit, similar=similar), as_json=as_json)
 
 
 def _check_bars(table: Table, histogram: str | None, facets: list[str]) -> None:
-    """Raise an error before anything is shown if bars are asked of the wrong columns."""
+    """Raise an error before anything is shown if a column cannot have bars."""
     names = table.schema.names
     named = facets if histogram is None else [histogram, *facets]
     unknown = [name for name in named if name not in names]

@@ -44,7 +44,7 @@ class Compact(Command):
 
 def run_checkpoint(table: OpenTable, *, keep: bool) -> list[Row]:
     """Write the state; `keep` one of the latest version that is not compact."""
-    done = table.log.checkpoint(compact="asked for", keep=keep)
+    done = table.log.checkpoint(compact="requested", keep=keep)
     return [
         {
             "table_path": table.path,

@@ -145,12 +145,12 @@ def _existing(log: Log) -> Snapshot | None:
 
 def foreign(found: Snapshot) -> Exception:
     """The error for a companion of another implementation."""
-    said = found.metadata.configuration
+    properties = found.metadata.configuration
     return error(
         "COMPANION_FOREIGN",
         path=found.path,
-        format=said.get("indextables.companion.sourceFormat", "DELTA").upper(),
-        source=said.get("indextables.companion.sourceTablePath", ""),
+        format=properties.get("indextables.companion.sourceFormat", "DELTA").upper(),
+        source=properties.get("indextables.companion.sourceTablePath", ""),
     )
 
 
@@ -161,14 +161,14 @@ def _defined(request: BuildRequest, known: Companion | None, path: str) -> Compa
         return replace(given, fast_field_mode=given.fast_field_mode or HYBRID)
     changes: dict[str, Any] = {}
     for name, clause in _CLAUSES.items():
-        said, held = getattr(given, name), getattr(known, name)
-        if not said or says_alike(said, held):
+        value, held = getattr(given, name), getattr(known, name)
+        if not value or says_alike(value, held):
             continue
         if not request.invalidate_all:
             raise error(
-                "COMPANION_CHANGED", path=path, what=clause, existing=held or "none", given=said
+                "COMPANION_CHANGED", path=path, what=clause, existing=held or "none", given=value
             )
-        changes[name] = said
+        changes[name] = value
     if request.invalidate_all:
         for one, other in (("include", "exclude"),):
             if f"{one}_columns" in changes:

@@ -90,20 +90,20 @@ def run_purge(
     return [_row(table, plan, hours, failed, started, dry_run=dry_run)]
 
 
-def _retention_hours(settings: Settings, asked: float | None) -> float:
-    hours = settings.get(keys.PURGE_RETENTION_HOURS) if asked is None else asked
+def _retention_hours(settings: Settings, given: float | None) -> float:
+    hours = settings.get(keys.PURGE_RETENTION_HOURS) if given is None else given
     least = settings.get(keys.PURGE_MIN_RETENTION_HOURS)
     if settings.get(keys.PURGE_CHECK_RETENTION) and hours < least:
         raise error("PURGE_RETENTION", hours=f"{hours:g}", least=f"{least:g}")
     return hours
 
 
-def _policy(settings: Settings, asked: float | None) -> Policy:
+def _policy(settings: Settings, given: float | None) -> Policy:
     """Return the retention of the log; a clause of the command also applies to states."""
     policy = Policy.of(settings)
-    if asked is None:
+    if given is None:
         return policy
-    return replace(policy, log_hours=asked, state_hours=min(policy.state_hours, asked))
+    return replace(policy, log_hours=given, state_hours=min(policy.state_hours, given))
 
 
 def _row(

@@ -46,26 +46,26 @@ class DescribedSplit:
     """A split and what it says about itself, see `_native.Split.describe`."""
 
     meta: ObjectMeta
-    said: Mapping[str, Any]
+    facts: Mapping[str, Any]
 
     @property
     def schema(self) -> Struct:
         """The columns in it."""
-        columns = self.said["columns"]
+        columns = self.facts["columns"]
         return Struct(tuple(Field(c["name"], parse_type(c["type"], c["name"])) for c in columns))
 
     @property
     def fields(self) -> list[Mapping[str, Any]]:
         """How its columns were indexed, in the form of the writer."""
-        mapped = {each["name"]: each for each in self.said["doc_mapping"]}
-        return [_field(column, mapped.get(column["name"], {})) for column in self.said["columns"]]
+        mapped = {each["name"]: each for each in self.facts["doc_mapping"]}
+        return [_field(column, mapped.get(column["name"], {})) for column in self.facts["columns"]]
 
     @property
     def bounds(self) -> Mapping[str, ColumnStats]:
         """The bounds of the columns that have any."""
         return {
             column["name"]: ColumnStats(column["min"], column["max"], column["nulls"])
-            for column in self.said["columns"]
+            for column in self.facts["columns"]
             if column.get("min") is not None and column.get("max") is not None
         }
 
@@ -100,7 +100,7 @@ def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings)
     read = _describe(store, splits, settings.get(keys.MAX_CONCURRENT_READS))
     if not read:
         raise error("REPAIR_NO_SPLITS", path=store.url)
-    if any(split.said["layout"] == "companion" for split in read):
+    if any(split.facts["layout"] == "companion" for split in read):
         return _plan_companion(store.url, read, settings)
     names = _partition_names(split.meta.path for split in read)
     # some writers also store partition columns in splits
@@ -109,7 +109,7 @@ def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings)
     partitions = [Field(name, _inferred([v.get(name) for v in values])) for name in names]
     schema = Struct((*inside.fields, *partitions))
     fields = {field["name"]: field for split in read for field in split.fields}
-    lean = any(split.said["layout"] == "lean" for split in read)
+    lean = any(split.facts["layout"] == "lean" for split in read)
     return RebuildPlan(
         schema,
         names,
@@ -169,7 +169,7 @@ class _BuiltAs:
 
     @classmethod
     def of(cls, split: DescribedSplit) -> _BuiltAs | None:
-        table = (split.said["source"] or {}).get("table")
+        table = (split.facts["source"] or {}).get("table")
         if table is None:
             return None
         companion = Companion.of(table["configuration"])
@@ -184,7 +184,7 @@ class _BuiltAs:
 
 
 def _companion_add(split: DescribedSplit, schema: Struct, settings: Settings) -> AddFile:
-    runs = [Run.from_json(value) for value in split.said["source"]["runs"]]
+    runs = [Run.from_json(value) for value in split.facts["source"]["runs"]]
     paths = list(dict.fromkeys(run.path for run in runs))
     return replace(
         _add(split, schema, settings),
@@ -244,9 +244,9 @@ def _parses(parse: Callable[[str], object], text: str) -> bool:
 
 
 def _add(split: DescribedSplit, schema: Struct, settings: Settings) -> AddFile:
-    meta, said = split.meta, split.said
+    meta, facts = split.meta, split.facts
     low, high = render_extremes(split.bounds, schema, settings)
-    mapping = json.dumps(said["doc_mapping"], separators=(",", ":"), ensure_ascii=False)
+    mapping = json.dumps(facts["doc_mapping"], separators=(",", ":"), ensure_ascii=False)
     return AddFile(
         path=meta.path,
         partition_values=parse_folder(meta.path),
@@ -254,12 +254,12 @@ def _add(split: DescribedSplit, schema: Struct, settings: Settings) -> AddFile:
         modification_time=meta.modified_ms,
         min_values=low or None,
         max_values=high or None,
-        num_records=said["num_docs"],
-        footer_start_offset=said["footer_start"],
-        footer_end_offset=said["footer_end"],
+        num_records=facts["num_docs"],
+        footer_start_offset=facts["footer_start"],
+        footer_end_offset=facts["footer_end"],
         has_footer_offsets=True,
         delete_opstamp=0,
         num_merge_ops=0,
         doc_mapping_json=mapping,
-        uncompressed_size_bytes=said["footer_start"],
+        uncompressed_size_bytes=facts["footer_start"],
     )

@@ -76,6 +76,6 @@ async def _gone(request: Request) -> None:
 
 def _problem(answer: Answer, *, as_json: bool) -> Response:
     if as_json:
-        said = el("div", el("p", answer.body), class_="problem", role="alert")
-        return JSONResponse({"problem": said})
+        shown = el("div", el("p", answer.body), class_="problem", role="alert")
+        return JSONResponse({"problem": shown})
     return Response(problem_page("Stopped", answer.body), answer.status, media_type="text/html")

@@ -41,7 +41,7 @@ def side_by_side(work: Callable[[A], T], items: Sequence[A], threads: int) -> li
         cancel.ask()
         under_way = [future for future in begun if not future.cancel()]
         if isinstance(failure, Exception):
-            wait(under_way)  # whoever cleans up after the failure is alone
+            wait(under_way)  # cleanup after a failure must not overlap with running calls
         raise
     return done
 

@@ -136,7 +136,7 @@ def plan_reading(settings: Settings) -> dict[str, int]:
     if not settings.get(reading.BATCH_ENABLED) or profile == "disabled":
         return {"read_gap_bytes": 0}
     most, gap, least, concurrency = _PROFILES[profile]
-    asked = {
+    candidates = {
         "read_range_bytes": (settings.get(reading.BATCH_RANGE), most),
         "read_gap_bytes": (
             settings.get(reading.BATCH_GAP),
@@ -151,7 +151,8 @@ def plan_reading(settings: Settings) -> dict[str, int]:
         ),
     }
     return {
-        name: next(value for value in values if value is not None) for name, values in asked.items()
+        name: next(value for value in values if value is not None)
+        for name, values in candidates.items()
     }
 
 

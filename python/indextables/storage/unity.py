@@ -57,9 +57,9 @@ class PathCredentials:
 
     def __call__(self) -> dict[str, Any]:
         """Credentials to read and write, or only to read if the catalog grants no more."""
-        asked = _value(self._options, keys.DATABRICKS_OPERATION)
-        if asked is not None:
-            return self._fetch(asked.upper())
+        operation = _value(self._options, keys.DATABRICKS_OPERATION)
+        if operation is not None:
+            return self._fetch(operation.upper())
         try:
             return self._fetch("PATH_READ_WRITE")
         except IndexTablesError as refused:

@@ -137,13 +137,13 @@ def test_a_commit_during_the_listing_counts(make):
 def test_dry_runs_say_the_same(make):
     table = make(("day", "hour"), BY_TASKS)
     fill(table, 4)
-    said = []
+    answers = []
     for limit in ("0", "100000"):
         table.door.session["spark.indextables.purge.maxFilesListedByPlanner"] = limit
         (row,) = finish(run_purge(table.open(), dry_run=True), Counting())
-        said.append({**row["metrics"], "duration_ms": 0})
-    assert said[0] == said[1]
-    assert "would delete" in said[0]["message"]
+        answers.append({**row["metrics"], "duration_ms": 0})
+    assert answers[0] == answers[1]
+    assert "would delete" in answers[0]["message"]
 
 
 def test_digests_know_their_paths():

@@ -83,14 +83,14 @@ def test_batches_are_merged_at_the_same_time_and_committed_one_by_one(table, at_
         f"{PREFIX}merge.maxConcurrentBatches": at_once,
     }
     table.commit(*(table.put(f"{n}{hour}", hour=hour) for n in "ab" for hour in "123"))
-    asked = []
+    sizes = []
     tasks = table.door.tasks
     table.door.tasks = lambda kind, payloads, places=(): (
-        asked.append(len(payloads)) or tasks(kind, payloads)
+        sizes.append(len(payloads)) or tasks(kind, payloads)
     )
     metrics = _merge(table)["metrics"]
     assert metrics["message"] == "batches: 3, successful: 3, failed: 0, merge_generations: 1"
-    assert asked == jobs
+    assert sizes == jobs
     assert table.log.snapshot().version == 4
     assert len(table.paths()) == 3
 

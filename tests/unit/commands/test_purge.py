@@ -128,15 +128,15 @@ def test_no_retained_version_loses_a_file(make, tmp_path_factory, steps, hours):
 def test_files_are_deleted_as_parallel_as_set(make, monkeypatch, setting, threads):
     made = make((), {f"{PREFIX}purge.parallelism": setting})
     made.write("splits/split-old.split", age_hours=1000)
-    asked = []
+    used = []
 
     def noted(work, paths, parallelism):
-        asked.append(parallelism)
+        used.append(parallelism)
         return side_by_side(work, paths, parallelism)
 
     monkeypatch.setattr(delete_task, "side_by_side", noted)
     _purge(made)
-    assert asked == [threads]
+    assert used == [threads]
     assert "splits/split-old.split" not in made.stored()
 
 

@@ -40,8 +40,8 @@ def test_paths_and_timestamps_are_what_python_has_for_them(table, table_path):
     indextables.write({"id": [9]}, Path(table_path))
     assert indextables.delete(Path(table_path), where="id = 9") == 1
     later = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
-    for moment in (later, later.replace(tzinfo=None), later.timestamp(), int(later.timestamp())):
-        assert indextables.open(table_path, timestamp=moment).num_rows == 4
+    for given in (later, later.replace(tzinfo=None), later.timestamp(), int(later.timestamp())):
+        assert indextables.open(table_path, timestamp=given).num_rows == 4
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def table(tmp_path):
     return indextables.open(str(tmp_path / "t")), text, string
 
 
-def said(caplog, column) -> list[str]:
+def warnings_about(caplog, column) -> list[str]:
     return [r.getMessage() for r in caplog.records if column in r.getMessage()]
 
 
@@ -30,11 +30,11 @@ def test_a_text_compared_as_a_whole_warns_once_whatever_is_asked(table, caplog):
     opened, text, _ = table
     where = f"{text} = 'disk'"
     assert opened.aggregate({"n": "count(*)"}, where=where).to_pylist() == [{"n": 0}]
-    assert len(said(caplog, text)) == 1
-    assert "indexquery" in said(caplog, text)[0]
+    assert len(warnings_about(caplog, text)) == 1
+    assert "indexquery" in warnings_about(caplog, text)[0]
     opened.aggregate({"n": "count(*)"}, where=where)
     opened.scan(where=where)
-    assert len(said(caplog, text)) == 1
+    assert len(warnings_about(caplog, text)) == 1
 
 
 def test_rows_that_are_found_need_no_warning(table, caplog):
@@ -42,4 +42,4 @@ def test_rows_that_are_found_need_no_warning(table, caplog):
     opened, text, _ = table
     opened.aggregate({"n": "count(*)"}, where=f"{text} = 'disk full'")
     opened.scan(where=f"{text} = 'disk full'")
-    assert said(caplog, text) == []
+    assert warnings_about(caplog, text) == []

@@ -86,10 +86,10 @@ def test_splits_fill_own_buckets_in_order(splits, assigners, target, most):
 @given(st.dictionaries(st.integers(0, 9), st.lists(st.integers(-9, 9), min_size=1), max_size=5))
 def test_a_hash_is_found_in_every_bucket_that_has_it(index):
     known = BucketMap.of({bucket: _ints(sorted(hashes)) for bucket, hashes in index.items()})
-    asked = _ints(range(-10, 11))
-    places, buckets = known.every(asked)
-    found = sorted(zip(asked[places].tolist(), buckets.tolist(), strict=True))
+    searched = _ints(range(-10, 11))
+    places, buckets = known.every(searched)
+    found = sorted(zip(searched[places].tolist(), buckets.tolist(), strict=True))
     assert found == sorted((h, bucket) for bucket, hashes in index.items() for h in hashes)
-    for key_hash, bucket in zip(asked.tolist(), known.first(asked).tolist(), strict=True):
+    for key_hash, bucket in zip(searched.tolist(), known.first(searched).tolist(), strict=True):
         holders = [number for number, hashes in index.items() if key_hash in hashes]
         assert bucket == UNKNOWN if not holders else bucket in holders

@@ -33,14 +33,14 @@ def function(op, value, condition=ABOVE, distinct=False):
 
 
 def planned(*functions, keys=(), complete=True):
-    asked = parse_aggregation(
+    parsed = parse_aggregation(
         {"group_by": [{"col": list(key)} for key in keys], "functions": list(functions)}
     )
-    conditions = plan_conditions(asked, COLUMNS)
+    conditions = plan_conditions(parsed, COLUMNS)
     if complete:
-        found = plan_complete(asked, COLUMNS, conditions=conditions)
+        found = plan_complete(parsed, COLUMNS, conditions=conditions)
         return None if found is None else found.partial
-    return plan_aggregation(asked, COLUMNS, conditions=conditions, spark_merges=True)
+    return plan_aggregation(parsed, COLUMNS, conditions=conditions, spark_merges=True)
 
 
 ONE = {"lit": 1, "type": "integer"}

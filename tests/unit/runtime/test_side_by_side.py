@@ -19,10 +19,10 @@ PATIENCE_S = 60
 @pytest.fixture
 def silent():
     """A store that never answers, and an event that is set by a request."""
-    with silent_server() as (endpoint, asked):
+    with silent_server() as (endpoint, requested):
         options = {"aws.accessKey": "a", "aws.secretKey": "b", "aws.region": "r"}
         options |= {"cloud.readTimeout": "600000", "cloud.retryTimeout": "600000"}
-        yield open_store("s3://b/t", resolve(options | {"s3.endpoint": endpoint}), {}), asked
+        yield open_store("s3://b/t", resolve(options | {"s3.endpoint": endpoint}), {}), requested
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
@@ -32,12 +32,12 @@ def test_results_come_in_the_order_of_the_items(threads, count):
 
 
 def test_a_failure_stops_what_others_wait_for(silent):
-    store, asked = silent
+    store, requested = silent
     ended = []
 
     def work(path):
         if path == "bad":
-            assert asked.wait(PATIENCE_S)
+            assert requested.wait(PATIENCE_S)
             raise ValueError(path)
         try:
             store.get(path)
@@ -50,13 +50,13 @@ def test_a_failure_stops_what_others_wait_for(silent):
 
 
 def test_an_interrupt_between_two_beginnings_stops_the_first(silent, monkeypatch):
-    store, asked = silent
+    store, requested = silent
     begun = []
 
     class Interrupted(ThreadPoolExecutor):
         def submit(self, *call):
             if begun:
-                assert asked.wait(PATIENCE_S)
+                assert requested.wait(PATIENCE_S)
                 raise KeyboardInterrupt
             begun.append(super().submit(*call))
             return begun[0]

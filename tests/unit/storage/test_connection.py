@@ -222,11 +222,11 @@ def test_reads_are_joined_by_the_profile_when_no_key_overrides_it():
         "read_concurrency": 16,
     }
     general = {"cache.coalesceMaxGap": "2M", "cache.maxConcurrentLoads": "3"}
-    asked = plan_reading(resolve(general))
-    assert (asked["read_gap_bytes"], asked["read_concurrency"]) == (2 << 20, 3)
+    planned = plan_reading(resolve(general))
+    assert (planned["read_gap_bytes"], planned["read_concurrency"]) == (2 << 20, 3)
     nearer = {f"{batch}gapTolerance": "1M", f"{batch}maxConcurrentPrefetch": "5"}
-    asked = plan_reading(resolve(general | nearer))
-    assert (asked["read_gap_bytes"], asked["read_concurrency"]) == (1 << 20, 5)
+    planned = plan_reading(resolve(general | nearer))
+    assert (planned["read_gap_bytes"], planned["read_concurrency"]) == (1 << 20, 5)
     for off in ({f"{batch}enabled": "false"}, {f"{batch}profile": "disabled"}):
         assert plan_reading(resolve(off)) == {"read_gap_bytes": 0}
 

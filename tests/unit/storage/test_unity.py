@@ -1,4 +1,4 @@
-"""Temporary credentials of Unity Catalog, from a server that speaks its documented requests."""
+"""Temporary credentials of Unity Catalog, from a server with its documented requests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def provider(catalog, given=None, kind=Kind.S3, now=None):
 def test_the_catalog_is_asked_for_the_path_when_a_token_is_given(catalog):
     found = provider(catalog).credentials().values
     assert found == AWS["aws_temp_credentials"]
-    assert catalog.asked == [{"url": URL, "operation": "PATH_READ_WRITE"}]
+    assert catalog.requests == [{"url": URL, "operation": "PATH_READ_WRITE"}]
 
 
 def test_a_client_signs_in_once_when_there_is_no_token(catalog):
@@ -62,16 +62,16 @@ def test_a_client_signs_in_once_when_there_is_no_token(catalog):
     for _ in range(2):
         assert provider(catalog, given).credentials().values == AWS["aws_temp_credentials"]
     assert catalog.sign_ins == [{"grant_type": "client_credentials", "scope": "all-apis"}]
-    assert len(catalog.asked) == 2
+    assert len(catalog.requests) == 2
 
 
 def test_credentials_to_read_are_enough_when_the_catalog_grants_no_more(catalog):
     catalog.forbidden = {"PATH_READ_WRITE"}
     provider(catalog).credentials()
-    assert [each["operation"] for each in catalog.asked] == ["PATH_READ_WRITE", "PATH_READ"]
+    assert [each["operation"] for each in catalog.requests] == ["PATH_READ_WRITE", "PATH_READ"]
     given = options(catalog) | {"databricks.credential.operation": "path_read"}
     provider(catalog, given).credentials()
-    assert catalog.asked[-1]["operation"] == "PATH_READ"
+    assert catalog.requests[-1]["operation"] == "PATH_READ"
 
 
 @pytest.mark.parametrize(("minutes", "held"), [("40", 1200), ("10", 3000), ("90", 3240)])
@@ -81,14 +81,14 @@ def test_credentials_are_replaced_before_they_end(catalog, minutes, held):
     start = time.time()
     clock = [start]
     given = options(catalog) | {"databricks.credential.refreshBuffer.minutes": minutes}
-    asked = provider(catalog, given, now=lambda: clock[0])
-    asked.credentials()
+    requested = provider(catalog, given, now=lambda: clock[0])
+    requested.credentials()
     clock[0] = start + held - 30
-    asked.credentials()
-    assert len(catalog.asked) == 1
+    requested.credentials()
+    assert len(catalog.requests) == 1
     clock[0] = start + held + 30
-    asked.credentials()
-    assert len(catalog.asked) == 2
+    requested.credentials()
+    assert len(catalog.requests) == 2
 
 
 @pytest.mark.parametrize(

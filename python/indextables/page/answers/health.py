@@ -148,14 +148,14 @@ def _retention(table: OpenTable) -> Finding:
 
 def _caches(table: OpenTable, target: Target) -> Finding:
     stats = cache_stats()
-    asked = stats.memory_hits + stats.memory_misses
+    reads = stats.memory_hits + stats.memory_misses
     if not table.store.is_remote:
         return Finding("Caches", Level.GOOD, "The table is on a local disk: nothing is cached.")
-    if not asked:
+    if not reads:
         return Finding("Caches", Level.NOTE, "This page has not read any split yet.")
-    rate = stats.memory_hits / asked
+    rate = stats.memory_hits / reads
     disk = stats.disk_hits + stats.disk_misses
-    parts = [f"memory {percent(rate)} of {number(asked)} reads"]
+    parts = [f"memory {percent(rate)} of {number(reads)} reads"]
     parts += [f"disk {percent(stats.disk_hits / disk)} of {number(disk)}"] if disk else []
     text = f"Hit rates of this page: {', '.join(parts)}; {size(stats.memory_used)} in memory."
     if rate < _HIT_RATE:

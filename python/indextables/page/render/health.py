@@ -19,7 +19,7 @@ _SIGNS = {Level.GOOD: ("✓", "Good"), Level.NOTE: ("i", "Note"), Level.WARNING:
 def health_view(found: Sequence[Finding]) -> Html:
     """All checks; the check for orphans is loaded after the others."""
     bad = sum(each.level is Level.WARNING for each in found)
-    said = "Nothing needs attention." if not bad else f"{bad} of {len(found)} need attention."
+    summary = "Nothing needs attention." if not bad else f"{bad} of {len(found)} need attention."
     waiting = el(
         "li",
         el("p", "Looking for files that nothing refers to…", class_="quiet"),
@@ -28,7 +28,8 @@ def health_view(found: Sequence[Finding]) -> Html:
         id="orphans",
     )
     return join(
-        el("p", said, " Statements are for you to run; this page changes nothing.", class_="quiet"),
+        el("p", summary, " Statements are for you to run; this page changes nothing.",
+           class_="quiet"),
         el("ul", [el("li", finding_view(each), class_="finding") for each in found], waiting,
            class_="findings"),
     )  # fmt: skip

@@ -62,7 +62,7 @@ def _version(each: VersionFacts, most: int, now_ms: int) -> Html:
         else None,
         [el("span", note) for note in each.notes],
     ]
-    said = json.dumps(dict(each.parameters), default=plain, ensure_ascii=False)
+    parameters = json.dumps(dict(each.parameters), default=plain, ensure_ascii=False)
     before = each.version - 1
     return el(
         "li",
@@ -79,7 +79,7 @@ def _version(each: VersionFacts, most: int, now_ms: int) -> Html:
             ),
             el("p", changes, class_="changes"),
             share_bar((each.added.size + each.removed.size) / most, "wide-share"),
-            el("p", el("code", cut(said, 300)), class_="quiet") if each.parameters else None,
+            el("p", el("code", cut(parameters, 300)), class_="quiet") if each.parameters else None,
             el(
                 "p",
                 el("a", "Search this version", href=f"search?version={each.version}"),

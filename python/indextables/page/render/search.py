@@ -104,8 +104,8 @@ def query_problem(view: View, failure: IndexTablesError) -> Html:
         aria_hidden="true",
         data_position=position,
     )
-    said = el("p", f"At character {position + 1}: ", text, class_="said")
-    return el("div", caret, said, class_="problem query", role="alert")
+    message = el("p", f"At character {position + 1}: ", text, class_="message")
+    return el("div", caret, message, class_="problem query", role="alert")
 
 
 def _position(query: str, failure: IndexTablesError) -> int | None:
