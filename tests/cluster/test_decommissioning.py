@@ -37,9 +37,7 @@ class Leaving:
         worker = self.cluster.workers[number]
         os.kill(worker.pid, signal.SIGPWR)
         logs = self.cluster.scratch[number].parent / "work"
-        wait_until(
-            lambda: says(logs, "Decommission executor"), "no decommissioning"
-        )
+        wait_until(lambda: says(logs, "Decommission executor"), "no decommissioning")
         if at_once:
             for pid in (worker.pid, *(process.pid for process in below(worker.pid))):
                 os.kill(pid, signal.SIGKILL)
