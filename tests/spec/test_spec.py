@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,6 @@ CORE = [file for file in FILES if file.stem in ("caches", "checkpoint", "merge_s
 # Azurite's clock cannot be turned back
 AZURE = [file for file in FILES if file.stem in ("checkpoint", "merge_splits", "restore")]
 by_file = {"ids": lambda file: file.stem}
-spark_only = pytest.mark.skipif(
-    find_spec("indextables.spark.commands") is None, reason="commands are not wired into Spark yet"
-)
 
 
 @pytest.mark.parametrize("by_name", [False, True], ids=["path", "name"])
@@ -37,7 +33,6 @@ def test_spec_on_azure_without_spark(file, azure, tmp_path):
 
 
 @pytest.mark.spark
-@spark_only
 @pytest.mark.parametrize("by_name", [False, True], ids=["path", "name"])
 @pytest.mark.parametrize("file", FILES, **by_file)
 def test_spec_through_spark(file, by_name, tmp_path, spark):
@@ -45,7 +40,6 @@ def test_spec_through_spark(file, by_name, tmp_path, spark):
 
 
 @pytest.mark.spark
-@spark_only
 @pytest.mark.parametrize("file", CORE, **by_file)
 def test_spec_on_s3_through_spark(file, tmp_path, spark, s3):
     Run(file, SparkDoor(Bucket(s3), tmp_path, spark, by_name=False)).all()
@@ -53,7 +47,6 @@ def test_spec_on_s3_through_spark(file, tmp_path, spark, s3):
 
 @pytest.mark.slow
 @pytest.mark.spark
-@spark_only
 @pytest.mark.parametrize("file", [file for file in FILES if file not in CORE], **by_file)
 def test_the_rest_of_the_spec_on_s3_through_spark(file, tmp_path, spark, s3):
     Run(file, SparkDoor(Bucket(s3), tmp_path, spark, by_name=True)).all()
@@ -61,7 +54,6 @@ def test_the_rest_of_the_spec_on_s3_through_spark(file, tmp_path, spark, s3):
 
 @pytest.mark.slow
 @pytest.mark.spark
-@spark_only
 @pytest.mark.parametrize("file", AZURE, **by_file)
 def test_spec_on_azure_through_spark(file, tmp_path, spark, azure):
     Run(file, SparkDoor(Bucket(azure), tmp_path, spark, by_name=True)).all()
