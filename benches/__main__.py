@@ -16,7 +16,7 @@ NOT_BENCHES = {"__main__", "report", "corpus", "corpus_log", "corpus_versions"}
 
 
 def names() -> list[str]:
-    """All benchmarks there are."""
+    """The names of all benchmarks."""
     found = (m.name for m in pkgutil.iter_modules([str(Path(benches.__file__).parent)]))
     return [name for name in found if name not in NOT_BENCHES]
 

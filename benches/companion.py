@@ -1,7 +1,7 @@
 """Companions of a Delta table of two million rows: building them, and queries through them.
 
-The table has twenty files. Queries are set beside Spark over the same Parquet files, or beside a
-table of our own. Rates are taken by the wall clock: the machine should have nothing else to do.
+The table has twenty files. Queries are compared with Spark over the same Parquet files, or with an
+IndexTables table that holds its own rows. Rates use wall-clock time: run on an idle machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RARE = "fraud score 80 invoice 697804"
 
 @dataclass(frozen=True)
 class Case:
-    """A query of the companion, the same of another view, and the bar of their ratio."""
+    """A query of the companion, the same query of another view, and the bar for their ratio."""
 
     what: str
     sql: str
@@ -76,7 +76,7 @@ _SEARCHED = "SELECT count(*), max(id) FROM {t} WHERE message indexquery 'timeout
 
 
 def run(rows: int = corpus.ROWS) -> list[Result]:
-    """Build, query, let the source go on, query again."""
+    """Build, query, add rows to the source, query again."""
     place = corpus.folder() / f"companion-{rows}"
     shutil.rmtree(place, ignore_errors=True)
     spark = session()
@@ -119,7 +119,7 @@ def _build(spark: Any, place: Path, rows: int) -> list[Result]:
 
 
 def _half(place: Path) -> int:
-    """A split per core, as the writer makes them: half of the files, which differ a little."""
+    """Half of the files, which differ a little in size: one split per core, as the writer makes."""
     return size_of(place) * (FILES + 1) // (2 * FILES)
 
 
@@ -139,18 +139,18 @@ def _compare(spark: Any, case: Case) -> Result:
     ours = _collect(spark, case.sql.format(t="events"))
     theirs = _collect(spark, case.other_sql.format(t=case.other))
     if "LIMIT" not in case.sql and shown(ours()) != shown(theirs()):
-        raise AssertionError(f"another answer: {case.what}")
+        raise AssertionError(f"answer differs: {case.what}")
     warm(ours)
     warm(theirs)
     beside = "Parquet" if case.other == "parquet_events" else "own table"
-    # of queries of ten milliseconds, eight turns would tell which had luck
+    # eight repetitions of a ten-millisecond query would measure noise
     ours_ms, theirs_ms = side_by_side_ms(ours, theirs, repeat=8 if beside == "Parquet" else 60)
     what = f"{case.what} ({ours_ms:.0f} ms, {beside} {theirs_ms:.0f} ms)"
     return Result(what, ours_ms / theirs_ms, bar=case.bar)
 
 
 def _pending(spark: Any, place: Path, rows: int) -> Result:
-    """A search with files that are not indexed yet, beside the same of what is indexed."""
+    """Compare a search with some files not indexed yet to a search of the indexed files alone."""
     table = corpus.table(rows).slice(0, int(rows * PENDING))
     write_deltalake(place / "delta", table, mode="append")
     reader = spark.read.format("indextables")

@@ -15,7 +15,7 @@ _STEP = 200_000
 
 
 def folder() -> Path:
-    """Where benchmarks keep what takes long to make."""
+    """The folder where benchmarks keep data that takes long to generate."""
     home = os.environ.get("INDEXTABLES_CACHE", str(Path.home() / ".cache" / "indextables"))
     place = Path(home) / "benches"
     place.mkdir(parents=True, exist_ok=True)
@@ -23,7 +23,7 @@ def folder() -> Path:
 
 
 def parquet(rows: int = ROWS) -> Path:
-    """The corpus as one zstd Parquet file; made on first use."""
+    """The corpus as one zstd Parquet file, generated on first use."""
     path = folder() / f"events-{rows}.parquet"
     if not path.exists():
         fresh = path.with_suffix(".new")

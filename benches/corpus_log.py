@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 DAYS, COLUMNS = 365, 10
-# of small appends: rows each, how many are measured, and how many come before
+# small appends: rows per append, appends that are measured, appends before them
 ROWS, COMMITS, WARMING = 5, 320, 20
 SCHEMA = {
     "type": "struct",
@@ -76,7 +76,7 @@ def _maps(numbers: np.ndarray) -> pa.MapArray:
 
 
 class Given:
-    """A base that is not on disk yet."""
+    """A base state that is not on disk yet."""
 
     def __init__(self, table: pa.Table) -> None:
         from indextables.log.state import StateManifest
@@ -85,13 +85,13 @@ class Given:
         self.state = StateManifest(0, 0, 0, 0)
 
     def files(self, keep: object) -> pa.Table:
-        """Everything, whatever is to be kept."""
+        """Return every entry; `keep` is ignored."""
         del keep
         return self.table
 
 
 def make_ours(path: str, count: str) -> dict:
-    """A table whose state holds so many splits."""
+    """Make a table whose state holds `count` splits."""
     from indextables.log import open_log
     from indextables.log.checkpoints import CheckpointWriter
     from indextables.log.snapshot import Snapshot
@@ -115,7 +115,7 @@ def make_ours(path: str, count: str) -> dict:
 
 
 def make_delta(path: str, count: str) -> dict:
-    """An equal Delta table: the same files, partitions and statistics, with a checkpoint."""
+    """Make the same Delta table: equal files, partitions and statistics, with a checkpoint."""
     from deltalake import DeltaTable
 
     total = int(count)
@@ -186,7 +186,7 @@ def plan_ours(path: str) -> dict:
 
 
 def append_ours(path: str, count: str) -> dict:
-    """Append so many files, and write the state that follows."""
+    """Append files and write the state that follows."""
     from indextables.log import Operation, Transaction, open_log
     from indextables.log.entries import to_adds
     from indextables.storage import open_store
@@ -201,7 +201,7 @@ def append_ours(path: str, count: str) -> dict:
 
 
 def commit_rows(path: str, threads: str) -> dict:
-    """Append a few rows at a time, by so many threads."""
+    """Append a few rows at a time from several threads."""
     import indextables
 
     rows = pa.table({"id": list(range(ROWS)), "message": ["timeout of a request"] * ROWS})
@@ -222,7 +222,7 @@ def commit_rows(path: str, threads: str) -> dict:
 
 
 if __name__ == "__main__":
-    # the first conversion makes pyarrow import pandas: no part of any figure
+    # the first conversion makes pyarrow import pandas, which must not be measured
     pa.array([""])
     found = globals()[sys.argv[1]](*sys.argv[2:])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -16,9 +16,9 @@ PAGE = 100
 
 
 def make(path: str, versions: int) -> None:
-    """A table with so many appends of one split each, checkpointed at its end.
+    """Make a table of many appends of one split each, with a checkpoint at the end.
 
-    The splits are not there: what is measured never reads them.
+    The split files do not exist: the measured code never reads them.
     """
     log = open_log(open_store(path))
     created = log.create(SCHEMA).snapshot

@@ -1,7 +1,7 @@
 """Reading splits: rows against Parquet, counts and aggregates against tantivy's own searcher.
 
-CPU time of one thread counts, on a machine that may be busy. The searcher it is compared with is
-compiled into the engine only with the feature `bench`.
+Figures are CPU time of one thread, so the machine may be busy. The reference searcher is compiled
+into the engine only with the feature `bench`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REPEAT = 7
 
 
 def run() -> list[Result]:
-    """Runs in a process of its own, with the bench variant of the engine."""
+    """Run in a separate process, with the bench variant of the engine."""
     library = engine_write.build()
     corpus.parquet(ROWS)
     command = [sys.executable, "-m", "benches.engine_read", str(library)]
@@ -38,7 +38,7 @@ def run() -> list[Result]:
 
 
 def cpu_ms(work: Callable[[], object]) -> float:
-    """The least CPU time of several runs: what the work itself takes."""
+    """The minimum CPU time of several runs: the cost of the work itself."""
     work()
     times = []
     for _ in range(REPEAT):
@@ -49,7 +49,7 @@ def cpu_ms(work: Callable[[], object]) -> float:
 
 
 def many(work: Callable[[], object], times: int) -> Callable[[], object]:
-    """The same work often enough to be measurable."""
+    """Repeat the work often enough to be measurable."""
 
     def repeated() -> None:
         for _ in range(times):
@@ -59,7 +59,7 @@ def many(work: Callable[[], object], times: int) -> Callable[[], object]:
 
 
 def measure(native: Any) -> list[dict[str, Any]]:
-    """All cases."""
+    """Measure all cases."""
     rows = corpus.table(ROWS)
     folder = corpus.folder() / f"engine-read-{ROWS}"
     folder.mkdir(exist_ok=True)
@@ -84,7 +84,7 @@ def measure(native: Any) -> list[dict[str, Any]]:
 
 
 def exports(splits: dict[str, Any], schema: pa.Schema) -> list[dict[str, Any]]:
-    """All rows of some columns, as a ratio of Parquet's rate."""
+    """Export all rows of some columns, as a ratio of Parquet's rate."""
     found = []
     path = corpus.parquet(ROWS)
     for names, bars in (
@@ -108,7 +108,7 @@ def exports(splits: dict[str, Any], schema: pa.Schema) -> list[dict[str, Any]]:
 
 
 def counts(split: Any, plain: Any) -> list[dict[str, Any]]:
-    """Counts of four kinds of query."""
+    """Count four kinds of query."""
     words = {
         "term": ("message", ["timeout"]),
         "phrase": ("message", ["connection", "reset"]),
@@ -141,7 +141,7 @@ def counts(split: Any, plain: Any) -> list[dict[str, Any]]:
 
 
 def aggregates(split: Any, plain: Any) -> list[dict[str, Any]]:
-    """Exact results against tantivy's approximate ones."""
+    """Compare exact results with tantivy's approximate ones."""
     number = pa.int64()
     stats = [{"op": op, "field": "latency_ms"} for op in ("sum", "min", "max", "count")]
     fields = [("s", pa.float64()), ("a", pa.float64()), ("b", pa.float64()), ("n", number)]
@@ -168,7 +168,7 @@ def terms(field: str, size: int, inner: dict[str, Any]) -> dict[str, Any]:
 
 
 def deletions(native: Any, store: Any, whole: Any, schema: pa.Schema) -> list[dict[str, Any]]:
-    """The same with a tenth of the rows deleted."""
+    """Repeat counts and aggregates with a tenth of the rows deleted."""
     gone = BitMap(range(3, ROWS, 10)).serialize()
     cut = native.Split(store, "compatible.split", None, gone, schema)
     word = Query({"type": "token_term", "field": "message", "text": "timeout"})
@@ -194,7 +194,7 @@ DOC = pa.schema([("_doc", pa.int64())])
 
 
 def requests(native: Any, folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
-    """What a cold split in an object store costs."""
+    """Count the requests for a cold split in an object store."""
     data = (folder / "compatible.split").read_bytes()
     about = native.Split(native.Store(str(folder)), "compatible.split").describe()
     footer = (about["footer_start"], about["footer_end"])

@@ -1,7 +1,7 @@
 """Writing and merging splits: our writer against a bare tantivy loop over the same rows.
 
 The loop is compiled into the engine only with the feature `bench`, so this module builds that
-variant and loads it in processes of its own. CPU time counts: one thread each, on a machine that
+variant and loads it in separate processes. Figures are CPU time of one thread each, so the machine
 may be busy.
 """
 
@@ -25,12 +25,12 @@ from benches.report import Result
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = int(os.environ.get("INDEXTABLES_BENCH_ROWS", corpus.ROWS))
 FIELDS = [{"name": "message", "role": "text"}]
-HEAP = 4 << 30  # one segment: the loop it is compared with does not spill
+HEAP = 4 << 30  # one segment: the reference loop does not spill
 PARTS, PART_ROWS = 10, 100_000
 
 
 def run() -> list[Result]:
-    """Each case runs in a fresh process, so that memory and caches of one do not help another."""
+    """Run each case in a fresh process, so that no case profits from the caches of another."""
     library = build()
     found = {
         (case, layout): measure(library, case, layout)
@@ -65,7 +65,7 @@ def run() -> list[Result]:
 
 
 def build() -> Path:
-    """The engine with the bare loop in it."""
+    """Build the engine with the bare loop in it."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", corpus.folder().parent / "cargo"))
     command = ["cargo", "build", "--quiet", "--release", "--lib", "--features", "python,bench"]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target), "PYO3_PYTHON": sys.executable}
@@ -76,7 +76,7 @@ def build() -> Path:
 
 
 def measure(library: Path, case: str, layout: str) -> dict[str, float]:
-    """CPU seconds, bytes written and peak memory of one case in a process of its own."""
+    """CPU seconds, bytes written and peak memory of one case in a separate process."""
     corpus.parquet(ROWS)
     command = [sys.executable, "-m", "benches.engine_write", str(library), case, layout]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
@@ -115,7 +115,7 @@ def _write(native: Any, rows: Any, options: dict[str, Any], folder: str, path: s
 
 def _merge(native: Any, options: dict[str, Any], folder: str) -> dict[str, float]:
     if os.fork() == 0:
-        # the writers' memory must not count
+        # exclude the writers' memory
         rows = corpus.table(ROWS).slice(0, PARTS * PART_ROWS).combine_chunks()
         for part in range(PARTS):
             some = rows.slice(part * PART_ROWS, PART_ROWS)

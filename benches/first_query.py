@@ -1,4 +1,4 @@
-"""The first query of a new Spark session, as a ratio of Parquet's first in a session of its own."""
+"""The first query of a new Spark session, as a ratio of Parquet's first query in a new session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _QUERIES = {
     "count of a level": "SELECT count(*) FROM {t} WHERE level = 'ERROR'",
     "lookup of one id": "SELECT * FROM {t} WHERE id = 123456",
 }
-# the session is there before the clock starts: both sides have paid for it
+# the session starts before the clock does: both sides have paid for it
 _FIRST = """
 import sys, time
 from benches.reading import session
@@ -39,7 +39,7 @@ def _first(kind: str, query: str) -> tuple[int, float]:
 
 
 def run() -> list[Result]:
-    """Measure new sessions of both in turns; answers must agree."""
+    """Measure new sessions of both in turn; their answers must agree."""
     spark = session()
     prepare(spark, ROWS)
     spark.stop()
@@ -52,7 +52,7 @@ def run() -> list[Result]:
                 found[kind], seconds = _first(kind, query)
                 times.append(seconds)
             if found["indextables"] != found["parquet"]:
-                raise AssertionError(f"another answer than Parquet: {what}")
+                raise AssertionError(f"answer differs from Parquet: {what}")
         ours, theirs = (statistics.median(times) for times in taken.values())
         line = f"first query of a session, {what} ({ours:.1f} s, Parquet {theirs:.1f} s)"
         results.append(Result(line, ours / theirs, bar=1.2))

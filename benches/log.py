@@ -1,6 +1,6 @@
-"""Opening, listing, planning and committing on tables of many splits, beside an equal Delta table.
+"""Opening, listing, planning and committing on tables of many splits, next to an equal Delta table.
 
-Every figure is taken in a fresh process, after imports: CPU seconds of all its threads.
+Every figure is CPU seconds of all threads of a fresh process, without imports.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def run() -> Iterator[Result]:
 
 
 def run_commits() -> Iterator[Result]:
-    """Appends of a few rows each: the engine's splits, and the versions of the log."""
+    """Append a few rows at a time: the engine's splits and the versions of the log."""
     for threads in (1, 16):
         with tempfile.TemporaryDirectory() as folder:
             found = measure("commit_rows", f"{folder}/small", threads)
@@ -57,12 +57,12 @@ def run_commits() -> Iterator[Result]:
 
 
 def best(probe: str, path: str) -> dict[str, float]:
-    """A probe's figures in the fastest of three processes."""
+    """The figures of a probe in the fastest of three processes."""
     return min((measure(probe, path) for _ in range(3)), key=lambda found: found["cpu"])
 
 
 def measure(probe: str, *arguments: object) -> dict[str, float]:
-    """What a probe of `benches.corpus_log` finds in a process of its own."""
+    """Run a probe of `benches.corpus_log` in a separate process and return its figures."""
     command = [sys.executable, "-m", "benches.corpus_log", probe, *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)

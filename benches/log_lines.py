@@ -16,7 +16,7 @@ _RATE, _MEMORY = 50, 3
 
 
 def run() -> Iterator[Result]:
-    """Each kind of line in a fresh process, so that the memory is its own."""
+    """Read each kind of line in a fresh process, so that its memory is measured alone."""
     for kind in ("add with statistics", "small add", "remove"):
         found = [_measure(kind) for _ in range(3)]
         rate = max(each["rate"] for each in found)
@@ -69,7 +69,7 @@ def _probe(kind: str) -> dict[str, float]:
     seconds = time.process_time() - start
     assert entries.num_rows + len(change.removes) == LINES
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    # the text itself counts: it is held as long as it is read
+    # includes the text itself, which is in memory while it is read
     return {"rate": len(text) / seconds / 1e6, "memory": 1 + grown / len(text)}
 
 

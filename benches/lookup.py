@@ -1,4 +1,4 @@
-"""One row among 200,000, warm, as a ratio of what Parquet takes in the same session."""
+"""Look up one row among 200,000, warm, as a ratio of Parquet's time in the same session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SQL = "SELECT * FROM {t} WHERE id = 123456"
 
 
 def run() -> list[Result]:
-    """Measure the lookup on both; answers must agree."""
+    """Measure the lookup on both; their answers must agree."""
     spark = session()
     prepare(spark, ROWS)
 

@@ -1,4 +1,4 @@
-"""MERGE SPLITS of 20 splits of 50,000 rows each, in a process of its own to see its memory."""
+"""MERGE SPLITS of 20 splits of 50,000 rows each, in a separate process to measure its memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ print(json.dumps({**used, "peak": peak, **row["metrics"]}))
 
 
 def prepare() -> Path:
-    """A fresh copy of the table; making it takes a while, so the first one is kept."""
+    """Copy the table, which is kept because it takes long to make."""
     import indextables
 
     kept = corpus.folder() / f"merge-{SPLITS}x{ROWS}"

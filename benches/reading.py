@@ -1,7 +1,7 @@
-"""Queries over two million rows, as ratios of what Parquet takes in the same session.
+"""Queries over two million rows, as ratios of Parquet's times in the same session.
 
-Search in Parquet is a whole-word regular expression. Spark's own floor, the time of a
-query that does nothing, is shown beside them.
+Search in Parquet is a whole-word regular expression. The time of a query that does nothing,
+Spark's lower bound, is reported with them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benches.report import Result, median_ms, side_by_side_ms, warm
 
 @dataclass(frozen=True)
 class Case:
-    """A query, how it is written for Parquet where that differs, and its bar."""
+    """A query, its form for Parquet where that differs, and its bar."""
 
     what: str
     sql: str
@@ -31,7 +31,7 @@ def _word(text: str) -> str:
 
 
 def _joined(keys: int) -> str:
-    """Rows of keys that lie all over the table, each row read whole."""
+    """Join with keys spread over the table; every row is read with all columns."""
     columns = "max(e.ts), max(e.service), max(e.host), sum(e.latency_ms), max(length(e.message))"
     return f"SELECT count(*), {columns} FROM {{t}} e JOIN keys_{keys} k ON e.id = k.id"
 
@@ -93,7 +93,7 @@ CASES = (
 
 
 def session(more: Mapping[str, str] | None = None) -> Any:
-    """A local session with two cores; `more` settings lie over those of all benchmarks."""
+    """A local session with two cores; `more` overrides the settings of all benchmarks."""
     from pyspark.sql import SparkSession
 
     import indextables
@@ -112,7 +112,7 @@ def session(more: Mapping[str, str] | None = None) -> Any:
 
 
 def prepare(spark: Any, rows: int = corpus.ROWS) -> None:
-    """The same rows in both formats, one file per core, as views `events` and `parquet_events`."""
+    """Write the rows in both formats, one file per core, as views `events` and `parquet_events`."""
     place = corpus.folder() / f"reading-{rows}"
     if not (place / "done").exists():
         shutil.rmtree(place, ignore_errors=True)
@@ -132,7 +132,7 @@ def prepare(spark: Any, rows: int = corpus.ROWS) -> None:
 
 
 def shown(rows: list[Any]) -> list[str]:
-    """Rows to compare; sums of doubles depend on the order they are added in, in Spark too."""
+    """Make rows comparable: sums of doubles depend on the order of addition, in Spark too."""
     rounded = ([f"{v:.9g}" if isinstance(v, float) else str(v) for v in row] for row in rows)
     return sorted(map(str, rounded))
 
@@ -142,7 +142,7 @@ def _collect(spark: Any, sql: str) -> Callable[[], Any]:
 
 
 def beside_parquet(spark: Any, cases: Iterable[Case], view: str) -> list[Result]:
-    """Measure every case over a view of ours and over Parquet, all warmed first; answers agree."""
+    """Measure every case over a view and over Parquet, warmed up; their answers must agree."""
     pairs = [
         (
             case,
@@ -157,7 +157,7 @@ def beside_parquet(spark: Any, cases: Iterable[Case], view: str) -> list[Result]
     results = []
     for case, ours, theirs in pairs:
         if "LIMIT 10000" not in case.sql and shown(ours()) != shown(theirs()):
-            raise AssertionError(f"another answer than Parquet: {case.what}")
+            raise AssertionError(f"answer differs from Parquet: {case.what}")
         ours_ms, theirs_ms = median_ms(ours), median_ms(theirs)
         what = f"{case.what} ({ours_ms:.0f} ms, Parquet {theirs_ms:.0f} ms)"
         results.append(Result(what, ours_ms / theirs_ms, bar=case.bar))
@@ -170,12 +170,12 @@ def _scan(spark: Any, view: str) -> Callable[[], Any]:
 
 
 def run() -> list[Result]:
-    """Measure every case on both; answers must agree."""
+    """Measure every case on both; their answers must agree."""
     spark = session()
     prepare(spark)
     nothing = {
-        "Spark's floor: a query without a job": _collect(spark, "VALUES (1)"),
-        "Spark's floor: a query with a job that does nothing": _collect(
+        "Spark's lower bound: a query without a job": _collect(spark, "VALUES (1)"),
+        "Spark's lower bound: a query with a job that does nothing": _collect(
             spark, "SELECT id FROM range(10)"
         ),
     }
@@ -194,5 +194,5 @@ def run() -> list[Result]:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of all files in a folder."""
+    """The total size in bytes of the files in a folder."""
     return sum(f.stat().st_size for f in path.rglob("*") if f.is_file())

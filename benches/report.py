@@ -1,4 +1,4 @@
-"""How a benchmark says what it measured: a ratio taken side by side in one run, and its bar."""
+"""The results of benchmarks: ratios measured side by side in one run, and their bars."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# what either side of a comparison gets before it is measured
+# warm-up of each side of a comparison
 _WARMING_SECONDS = 2
 
 
 @dataclass(frozen=True)
 class Result:
-    """One measured line. `bar` is the promise; `at_most` tells on which side of it we must be."""
+    """One measured value. `bar` is the target: an upper limit if `at_most`, else a lower one."""
 
     what: str
     value: float
@@ -23,14 +23,14 @@ class Result:
 
     @property
     def met(self) -> bool | None:
-        """Whether the bar is met; None where there is none."""
+        """Whether the bar is met; None without a bar."""
         if self.bar is None:
             return None
         return self.value <= self.bar if self.at_most else self.value >= self.bar
 
 
 def median_ms(run: Callable[[], object], repeat: int = 7, warm_up: int = 2) -> float:
-    """The median wall time of a call, after warming up."""
+    """The median wall time of a call after warm-up."""
     for _ in range(warm_up):
         run()
     times = []
@@ -42,14 +42,14 @@ def median_ms(run: Callable[[], object], repeat: int = 7, warm_up: int = 2) -> f
 
 
 def cpu_seconds(run: Callable[[], object]) -> float:
-    """The CPU time of one call in this process, all threads."""
+    """The CPU time of one call in this process, over all threads."""
     start = time.process_time()
     run()
     return time.process_time() - start
 
 
 def warm(work: Callable[[], object]) -> None:
-    """As much time for either side: Spark's own planning is compiled only after many queries."""
+    """Warm up for a fixed time: the JVM compiles Spark's planner only after many queries."""
     end = time.perf_counter() + _WARMING_SECONDS
     while time.perf_counter() < end:
         work()
@@ -58,9 +58,9 @@ def warm(work: Callable[[], object]) -> None:
 def side_by_side_ms(
     one: Callable[[], object], other: Callable[[], object], *, repeat: int = 8
 ) -> tuple[float, float]:
-    """The median wall times of two calls that take turns: what disturbs one disturbs the other.
+    """The median wall times of two calls that take turns, so that noise affects both alike.
 
-    Now one goes first, now the other: each pays for the garbage that the one before it left.
+    They alternate in going first: each pays for the garbage that the previous one left.
     """
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(repeat):

@@ -1,9 +1,9 @@
-"""Changes of rows in two million, as ratios of doing the same by rewriting or with Delta Lake.
+"""Row changes among two million rows, as ratios of rewriting the table or of using Delta Lake.
 
-Delta Lake is measured when `delta-spark` is installed, as `make bench-delta` does beside the oldest
-Spark (its releases come later than Spark's); only then the bar of upserts counts. Its tables have
-its defaults, and beside them stand the same with deletion vectors, which it leaves off, and the
-same upsert by rewriting a Parquet table.
+Delta Lake is measured if `delta-spark` is installed; `make bench-delta` installs it with the oldest
+supported Spark, because its releases follow Spark's. Only then the bar of upserts applies. Delta's
+tables use its defaults; for comparison, the same upsert also runs on tables with deletion vectors,
+which are off by default, and as a rewrite of a Parquet table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS = int(os.environ.get("INDEXTABLES_BENCH_ROWS", corpus.ROWS))
 KEYS = 10_000
 # one row in a hundred
 CONDITION = "message indexquery 'queued AND cart'"
-# upserts into every table: the first for warmth, the others are measured
+# upserts into every table: the first warms up, the others are measured
 ROUNDS = 4
 
 
@@ -117,7 +117,7 @@ def _rewriting_ms(data: Any, changed: Any, path: Path) -> float:
 def _delta_ms(
     spark: Any, data: Any, rounds: list[Any], path: Path, *, vectors: bool = False
 ) -> float:
-    """The same upserts as Delta's MERGE INTO."""
+    """Run the same upserts as Delta's MERGE INTO."""
     writer = data.write.format("delta")
     if vectors:
         writer = writer.option("delta.enableDeletionVectors", "true")
@@ -135,7 +135,7 @@ def _delta_ms(
 
 
 def run(rows: int = ROWS) -> list[Result]:
-    """Measure on tables made for it."""
+    """Measure on newly written tables."""
     spark = _session()
     place = corpus.folder() / "rows"
     shutil.rmtree(place, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""How costs grow: each is measured at n, 2n and 4n, and reported with the exponent of its growth.
+"""Growth of costs: each is measured at n, 2n and 4n, and reported with the exponent of its growth.
 
-CPU seconds of processes that do nothing else, so that other work on the machine matters little. An
-exponent of 1 is proportional growth, 0 is none.
+Figures are CPU seconds of dedicated processes, so that other work on the machine matters little. An
+exponent of 1 means proportional growth, 0 means none.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _rows(path: str, step: int) -> dict[str, float]:
 
 
 def _least(ask: Callable[[], object]) -> float:
-    """The CPU seconds of a query when nothing disturbs it."""
+    """The minimum CPU seconds of several runs of a query."""
     return min(cpu_seconds(ask) for _ in range(_REPEATS))
 
 
@@ -147,7 +147,7 @@ def _purge(path: str, step: int) -> dict[str, float]:
 
 
 def purge(path: str, options: Mapping[str, str], *, dry_run: bool) -> None:
-    """PURGE without Spark, whatever the age of the files."""
+    """Run PURGE without Spark, regardless of the age of the files."""
     door = LocalContext({**_session(options), f"{_PREFIX}purge.retentionCheckEnabled": "false"})
     finish(run_purge(open_table(path, door), older_than_hours=0, dry_run=dry_run), door)
 
@@ -157,7 +157,7 @@ def _session(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _partitioned(path: str, count: int, options: Mapping[str, str] | None = None) -> None:
-    """A table of so many small splits."""
+    """Make a table of many small splits."""
     rows = pa.table({"id": range(count), "part": range(count)})
     indextables.write(rows, path, partition_by=["part"], options=options)
 
@@ -169,7 +169,7 @@ def _repair(path: str, step: int) -> dict[str, float]:
 
 
 def repair(path: str, options: Mapping[str, str], splits: int) -> None:
-    """REPAIR of a table that has lost its log."""
+    """Run REPAIR on a table that has lost its log."""
     text = f"REPAIR INDEXFILES TRANSACTION LOG '{path}/_transaction_log'"
     (row,) = execute(text, LocalContext(_session(options))).to_pylist()
     if row["valid_splits"] != splits:
@@ -177,7 +177,7 @@ def repair(path: str, options: Mapping[str, str], splits: int) -> None:
 
 
 def _writers(path: str, step: int) -> dict[str, float]:
-    """Writers that append to one table as fast as they can."""
+    """Append to one table from several writers as fast as they can."""
     corpus_versions.make(path, 1)
     take_counts()
 
@@ -202,7 +202,7 @@ def _writers(path: str, step: int) -> dict[str, float]:
 
 
 def _remote() -> Iterator[Result]:
-    """What waits for an object store, behind a proxy that delays every request."""
+    """Measure work on an object store behind a proxy that delays every request."""
     with tempfile.TemporaryDirectory() as folder, minio(Path(folder), ACCESS_KEY, SECRET_KEY) as s3:
         signing.make_bucket(s3.endpoint, BUCKET, ACCESS_KEY, SECRET_KEY)
         place, proxy = s3_place(s3), Proxy(s3.port)

@@ -29,7 +29,7 @@ _SCORE = "spark.indextables.read.score"
 
 
 def _with_trigrams(spark: Any, rows: int) -> None:
-    """The rows of `parquet_events` with trigrams of messages, as the view `parts`."""
+    """Write the rows of `parquet_events` with trigrams of messages, as the view `parts`."""
     place = corpus.folder() / f"parts-{rows}"
     if not (place / "done").exists():
         shutil.rmtree(place, ignore_errors=True)
@@ -48,7 +48,7 @@ def _scored(spark: Any, score: str) -> Callable[[], Any]:
 
 
 def run(rows: int = corpus.ROWS) -> list[Result]:
-    """Measure every case side by side; answers must agree."""
+    """Measure every case side by side; the answers must agree."""
     spark = session()
     prepare(spark, rows)
     _with_trigrams(spark, rows)

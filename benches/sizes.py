@@ -1,7 +1,7 @@
-"""Where the bytes of splits go, beside Parquet (zstd) of the same rows; and what rows of hits cost.
+"""Sizes of the parts of splits, next to zstd Parquet of the same rows; and the cost of hits.
 
-Without Spark, one split of each layout. Bytes are those of this engine, whatever it was built for;
-times are CPU time, and mean something only with a release build.
+Runs without Spark, on one split of each layout. Sizes do not depend on the build profile; times are
+CPU time and are meaningful only with a release build.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HEAP = 1 << 30
 
 
 def run() -> list[Result]:
-    """Both layouts, over the first half of the corpus."""
+    """Measure both layouts over the first half of the corpus."""
     rows = corpus.table().slice(0, ROWS).combine_chunks()
     with tempfile.TemporaryDirectory(dir=corpus.folder()) as folder:
         parquet = Path(folder) / "rows.parquet"
@@ -56,7 +56,7 @@ def _layout(layout: str, rows: pa.Table, folder: str, parquet: int) -> list[Resu
 
 
 def _hits(layout: str, split: Split, rows: pa.Table) -> list[Result]:
-    """Rows of hits, far from each other and next to each other, without finding them."""
+    """Fetch known rows that are scattered, and rows that are adjacent."""
     schema = pa.schema([rows.schema.field("id"), rows.schema.field("message")])
     ids = rows["id"]
     chosen = {

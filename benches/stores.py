@@ -1,4 +1,4 @@
-"""Requests and waiting on an object store, through a proxy that makes every request wait 50 ms."""
+"""Requests to an object store and their latency, through a proxy that delays each by 50 ms."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _measure(place: Place, proxy: Proxy, folder: str) -> Iterator[Result]:
     few = make_table(f"{place.root}/few", place.settings, splits=FEW, each=5_000)
     many = make_table(f"{place.root}/many", place.settings, splits=MANY)
     options = place.options | {"s3.endpoint": proxy.endpoint, "cache.disk.path": folder}
-    # imports and the first connection are not what is measured
+    # leave out imports and the first connection
     _ask(many, options | {"cache.disk.enabled": "false"})
     per_split = _requests(proxy, many, options) / MANY
     yield Result(f"cold search of {MANY} small splits: requests per split", per_split, "", 5)
@@ -48,7 +48,7 @@ def _measure(place: Place, proxy: Proxy, folder: str) -> Iterator[Result]:
     per_split = _requests(proxy, few, without, _filter) / FEW
     yield Result(f"cold term of {FEW} splits of 5,000 rows: requests per split", per_split, "", 5)
     per_split = _requests(proxy, few, without) / FEW
-    yield Result("the same, the best rows of a search", per_split, "", 5)
+    yield Result("the same, top rows of a search", per_split, "", 5)
     sync_cache()
     warm = _requests(proxy, many, options)
     yield Result(f"search of {MANY} splits, warm from disk", warm, "requests", 0)

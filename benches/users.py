@@ -1,7 +1,7 @@
-"""Many users of one application: threads that look up one row after another, beside Parquet.
+"""Many users of one application: threads that look up one row after another, next to Parquet.
 
-The table is on local disk, then in a store behind a proxy that delays every request by 25 ms. Then
-the users have sessions of their own: of Spark Connect, and of Spark's SQL server through JDBC.
+The table is on local disk first, then in a store behind a proxy that delays every request by 25 ms.
+Finally each user has a session: with Spark Connect, and with Spark's SQL server through JDBC.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ ROWS = 200_000
 USERS = (1, 4, 16, 64)
 SECONDS = 8.0
 DELAY_SECONDS = 0.025
-# what the planner holds after the first of these numbers of queries must serve for the second, too
+# the planner's memory after the first number of queries must suffice for the second
 FEW, MANY = 2_000, 20_000
-# after which the hooks close a connection to the planner
+# idle seconds after which the hooks close a connection to the planner
 IDLE_SECONDS = 5
 
 
 @dataclass(frozen=True)
 class Load:
-    """What some users got: queries per second, and how long one query took."""
+    """The load of some users: queries per second, and how long one query took."""
 
     rate: float
     p99_ms: float
@@ -47,7 +47,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Planner:
-    """The planner process as the system sees it."""
+    """The planner process as the operating system reports it."""
 
     megabytes: float
     threads: int
@@ -70,7 +70,7 @@ def run() -> Iterator[Result]:
 
 
 def lookup(spark: Any, view: str) -> Callable[[], None]:
-    """A query of one row, another one each time."""
+    """A query of one row, a different one each time."""
 
     def ask() -> None:
         found = spark.sql(f"SELECT * FROM {view} WHERE id = {random.randrange(ROWS)}").collect()
@@ -81,12 +81,12 @@ def lookup(spark: Any, view: str) -> Callable[[], None]:
 
 
 def load(ask: Callable[[], None], users: int, seconds: float = SECONDS) -> Load:
-    """What so many users get who ask again as soon as they are answered."""
+    """Run a number of users, each of whom sends the next query as soon as one is answered."""
     times: list[float] = []
     begin = threading.Barrier(users + 1)
 
     def use() -> None:
-        ask()  # a thread's first query opens its connection
+        ask()  # the first query of a thread opens its connection
         begin.wait()
         end = time.perf_counter() + seconds
         while (start := time.perf_counter()) < end:
@@ -104,7 +104,7 @@ def load(ask: Callable[[], None], users: int, seconds: float = SECONDS) -> Load:
 
 
 def planner(spark: Any) -> Planner:
-    """Memory and threads of the planner."""
+    """Measure memory and threads of the planner."""
     found = spark.sql("DESCRIBE INDEXTABLES ENVIRONMENT").collect()
     (pid,) = (
         row.property_value
@@ -130,25 +130,25 @@ def _local(spark: Any) -> Iterator[Result]:
         what = f"{users} users, p99 {found[users].p99_ms:.0f} ms, planner {held.megabytes:.0f} MB"
         yield Result(f"{what}, {held.threads} threads", found[users].rate, "queries/s")
     ratio = found[16].rate / found[1].rate
-    yield Result("16 users, of the throughput of one", ratio, bar=1.6, at_most=False)
+    yield Result("16 users, relative to the throughput of one", ratio, bar=1.6, at_most=False)
     parquet = load(theirs, 16)
-    what = f"16 users, of Parquet's throughput ({parquet.rate:.0f} queries/s)"
+    what = f"16 users, relative to Parquet ({parquet.rate:.0f} queries/s)"
     yield Result(what, found[16].rate / parquet.rate, bar=5, at_most=False)
 
 
 def _given_back(spark: Any) -> Iterator[Result]:
-    """What stays of the planner's threads when the users have gone."""
+    """Count the planner's threads after the users have left."""
     before = planner(spark)
     time.sleep(4 * IDLE_SECONDS)
     after = planner(spark)
-    what = f"planner of {before.threads} threads when all but one user have gone"
+    what = f"planner of {before.threads} threads after all but one user have left"
     yield Result(
         f"{what} ({before.megabytes:.0f} to {after.megabytes:.0f} MB)", after.threads, "threads"
     )
 
 
 def _beside_work(spark: Any) -> Iterator[Result]:
-    """Lookups while another user scans and merges without a pause."""
+    """Measure lookups while another user scans and merges continuously."""
     done = threading.Event()
 
     def work() -> None:
@@ -170,7 +170,7 @@ def _beside_work(spark: Any) -> Iterator[Result]:
 
 
 def _long_run(spark: Any) -> Iterator[Result]:
-    """What the planner holds after few and after many queries of 16 users."""
+    """Compare the planner's memory after few and after many queries of 16 users."""
     ask = lookup(spark, "events")
 
     def after(queries: int) -> Planner:
@@ -181,7 +181,7 @@ def _long_run(spark: Any) -> Iterator[Result]:
 
     few = after(FEW)
     many = after(MANY - FEW)
-    what = f"planner after {MANY:,} queries, of after {FEW:,} ({few.megabytes:.0f} MB)"
+    what = f"planner after {MANY:,} queries, relative to {FEW:,} ({few.megabytes:.0f} MB)"
     yield Result(what, many.megabytes / few.megabytes, bar=1.2)
 
 
@@ -209,7 +209,7 @@ def _remote(spark: Any) -> Iterator[Result]:
 
 
 def _sessions(what: str, connect: Callable[[], Callable[[str], int]]) -> Iterator[Result]:
-    """Users with a session each; `connect` opens one and runs statements, for a number of rows."""
+    """Measure users with a session each; `connect` opens one and returns its row counter."""
     own = threading.local()
     table = f"indextables.`{corpus.folder() / f'reading-{ROWS}' / 'table'}`"
 
@@ -237,7 +237,7 @@ def _by_connect() -> Iterator[Result]:
             return lambda sql: len(own.sql(sql).collect())
 
         yield from _sessions("Connect sessions", connect)
-        # a session without its server asks for it again and again before it ends
+        # a session that has lost its server retries for a long time before it ends
         for each in opened:
             each.stop()
 

@@ -1,7 +1,7 @@
-"""Writing through Spark: what its pipes cost, a worker's memory, size, and tiny appends.
+"""Writing through Spark: the cost of its pipes, worker memory, size on disk, and tiny appends.
 
-The rate is set against the engine alone, one thread, over the same rows; both by the wall clock, so
-the machine should have nothing else to do.
+The rate is compared with the engine alone, one thread, over the same rows. Both use wall-clock
+time: run on an idle machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ APPENDS = 9
 
 
 def run() -> list[Result]:
-    """All of it, in one Spark session."""
+    """Measure everything in one Spark session."""
     with tempfile.TemporaryDirectory(dir=corpus.folder()) as folder:
         spark = session({"spark.sql.files.maxPartitionBytes": "16m"})
         try:
@@ -88,7 +88,7 @@ def _seconds(work: Callable[[], None]) -> float:
 
 
 def _tiny_appends(spark: Any, folder: str) -> list[Result]:
-    """The tables take turns, so that whatever disturbs one disturbs the other."""
+    """Append to the tables in turn, so that noise affects both alike."""
     rows = spark.range(0, 10, 1, 1).selectExpr("id", "concat('row ', id) AS message")
     times: dict[int, list[float]] = {versions: [] for versions in VERSIONS}
     for versions in VERSIONS:
@@ -105,7 +105,7 @@ def _tiny_appends(spark: Any, folder: str) -> list[Result]:
 
 
 class WorkerMemory:
-    """The most memory that any of Spark's Python workers has held while a block ran."""
+    """The peak memory of any of Spark's Python workers while a block ran."""
 
     def __init__(self) -> None:
         self.peak = 0
@@ -126,11 +126,11 @@ class WorkerMemory:
                     if b"pyspark.daemon" in (process / "cmdline").read_bytes() and _ours(process):
                         self.peak = max(self.peak, _high_water(process))
                 except OSError:
-                    continue  # it has ended
+                    continue  # the process has ended
 
 
 def _ours(process: Path) -> bool:
-    """Whether a process descends from this one; other sessions may be running."""
+    """Whether a process descends from this one: other sessions may be running."""
     number = int(process.name)
     while number not in (0, os.getpid()):
         status = Path(f"/proc/{number}/status").read_text()

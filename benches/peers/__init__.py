@@ -1,6 +1,6 @@
-"""Search without Spark, beside what people use for it: the same rows, equal answers, CPU time.
+"""Search without Spark, next to its alternatives: the same rows, equal answers, CPU time.
 
-Every peer that is installed answers the same queries in turns; `make bench-peers` installs them.
+All installed peers answer the same queries in turn; `make bench-peers` installs them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ROWS = int(os.environ.get("INDEXTABLES_PEER_ROWS", "100000"))
 REPEAT = 7
-# times in a row that a query is asked in every turn
+# consecutive runs of a query per turn
 ASKED = 3
 # the module of each peer, and the library it needs
 PEERS = {
@@ -43,14 +43,14 @@ PEERS = {
     "duckdb": "duckdb",
     "sqlite": "sqlite3",
 }
-# an engine without storage, log or SQL is the floor, not a rival
+# an engine without storage, log or SQL is the lower bound, not a rival
 FLOOR = "tantivy"
-# promises in CPU milliseconds, where no ratio is promised
+# bars in CPU milliseconds, for queries without a bar for their ratio
 _MOST = {changing.APPEND: 30.0, starting.FIRST: 500.0}
 
 
 def run() -> list[Result]:
-    """Ask everybody; the value of a line is our time as a ratio of the best peer's."""
+    """Query all peers; each result is our time as a ratio of the best peer's."""
     rows = events(ROWS)
     peers = _installed()
     with tempfile.TemporaryDirectory() as folder:
@@ -72,17 +72,17 @@ def run() -> list[Result]:
 
 
 def _filtered(rows: pa.Table) -> int:
-    """How many messages have the word that new processes count."""
+    """The number of messages with the word that new processes count."""
     found = pc.match_substring_regex(rows["message"], rf"(?i)\b{q.FILTERED}\b")
     return int(pc.sum(found).as_py())
 
 
 def _installed() -> dict[str, ModuleType]:
-    """The peers whose libraries are there, by name."""
+    """The peers whose libraries are installed, by name."""
     found = {}
     for name, library in PEERS.items():
         if importlib.util.find_spec(library) is None:
-            print(f"{name} is not installed and left out")
+            print(f"{name} is not installed, skipped")
         else:
             found[name] = importlib.import_module(f"benches.peers.{name}")
     return found
@@ -110,7 +110,7 @@ def _turn(ask: Callable[[], object], rows: pa.Table, turn: int) -> tuple[float, 
     """CPU milliseconds per answer of one peer, and its answers."""
     first = turn * (ASKED + 1)
     q.wanted.choose(rows, first)
-    ask()  # brings its own data back into the processor's caches
+    ask()  # warms the processor's caches
     spent, answers = 0.0, []
     for number in range(first + 1, first + 1 + ASKED):
         q.wanted.choose(rows, number)

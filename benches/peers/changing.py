@@ -1,4 +1,4 @@
-"""Changing rows without Spark, beside others: rows are added or replaced, and then found."""
+"""Changing rows without Spark, next to other tools: add or replace rows, then find them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    # adds or replaces these rows, and counts the rows that have this word
+    # adds or replaces the rows, and counts the rows that have the word
     Change = Callable[[pa.Table, str], int]
 
-APPEND = "append of 1,000 rows, and finding them"
-UPSERT = "upsert of 5,000 keys, and finding them"
+APPEND = "append 1,000 rows and find them"
+UPSERT = "upsert 5,000 keys and find them"
 _ROWS = {APPEND: 1_000, UPSERT: 5_000}
 _TURNS = 9
-# every so many rows one is replaced: keys all over the table
+# one row in this many is replaced: keys are spread over the table
 _STEP = 17
 
 
@@ -43,7 +43,7 @@ def measure(
 
 
 def _changed(rows: pa.Table, what: str, turn: int, word: str) -> pa.Table:
-    """Rows with a word of their own: new ones, or others in place of those with the same ids."""
+    """Make rows with a new word: rows with new ids, or replacements for existing ids."""
     size = _ROWS[what]
     places = pa.array([(turn + at * _STEP) % rows.num_rows for at in range(size)])
     found = rows.take(places)

@@ -1,4 +1,4 @@
-"""ClickHouse inside the process (chdb), with a text index on the messages."""
+"""Embedded ClickHouse (chdb), with a text index on the messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CREATE TABLE db.events ENGINE = MergeTree ORDER BY id SETTINGS allow_nullable_ke
 AS SELECT * FROM file('{path}', Parquet)
 """
 
-# the first count of a new process; this process keeps the database for itself, so it reads the file
+# the first count of a new process; this process locks the database, so that one reads the file
 FIRST = f"""
 import chdb
 where = "hasToken(message, '{q.FILTERED}')"
@@ -33,7 +33,7 @@ print(str(chdb.query(f"SELECT count() FROM file('events.parquet', Parquet) WHERE
 
 @cache
 def _session(folder: Path) -> session.Session:
-    """The database of a folder; a process can have one only."""
+    """Open the database of a folder; a process can open only one."""
     return session.Session(str(folder / "data"))
 
 
@@ -50,7 +50,7 @@ def _load(rows: pa.Table, folder: Path) -> session.Session:
 
 
 def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
-    """Load a table and answer from it."""
+    """Load a table and query it."""
     database = _load(rows, folder)
 
     def ask(sql: str) -> list[list[Any]]:

@@ -1,4 +1,4 @@
-"""DuckDB over the rows as Parquet; words are found by regular expressions."""
+"""DuckDB over the rows in Parquet; regular expressions find the words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ print(duckdb.sql(f"SELECT count(*) FROM 'events.parquet' WHERE {{where}}").fetch
 
 
 def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
-    """Write Parquet and answer from it."""
+    """Write Parquet and query it."""
     path = folder / "events.parquet"
     pq.write_table(rows, path, compression="zstd")
     database = duckdb.connect()

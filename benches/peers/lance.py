@@ -1,4 +1,4 @@
-"""Lance with an inverted index with positions on the messages and a B-tree on the ids."""
+"""Lance with an inverted index (with positions) on the messages and a B-tree on the ids."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _write(rows: pa.Table, path: Path) -> lance.LanceDataset:
 
 
 def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
-    """Write a dataset and answer from it."""
+    """Write a dataset and query it."""
     data = _write(rows, folder / "events.lance")
 
     def count(query: object) -> object:
@@ -97,7 +97,7 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
 
 
 def change(rows: pa.Table, folder: Path) -> dict[str, Callable[[pa.Table, str], int]]:
-    """Write datasets and change them; rows that no index has yet are searched one by one."""
+    """Write datasets and change them; Lance scans rows that are not indexed yet."""
     plain, keyed = folder / "plain.lance", folder / "keyed.lance"
     _write(rows, plain)
     _write(rows, keyed)

@@ -16,7 +16,7 @@ FIRST = ours.FIRST
 
 
 def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
-    """Write a table and answer from it."""
+    """Write a table and query it."""
     return ours.build(rows, folder, "lean")
 
 

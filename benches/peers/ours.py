@@ -26,7 +26,7 @@ print(indextables.open("table").count(query="message:{q.FILTERED}"))
 def build(
     rows: pa.Table, folder: Path, layout: str = "compatible"
 ) -> dict[str, Callable[[], object]]:
-    """Write a table and answer from it."""
+    """Write a table and query it."""
     options = {**_OPTIONS, "indexing.layout": layout}
     table = indextables.write(rows, str(folder / "table"), options=options)
     where = "level = 'ERROR'"

@@ -1,4 +1,4 @@
-"""What every peer is asked, and the rows that are looked for."""
+"""The queries for every peer, and the rows they look up."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ CONTAINS = "count of a substring"
 
 @dataclass
 class Wanted:
-    """What the next lookups look for: each looks for something else, as those of users do."""
+    """The targets of the next lookups: each one differs, as with real users."""
 
     id: int = 0
     rare: str = ""
 
     def choose(self, rows: pa.Table, number: int) -> None:
-        """The id of a row all over the table, and a number that stands in its message only."""
+        """Pick the id of a row anywhere in the table, and a number that only its message has."""
         # a prime far from the periods of the sample
         place = number * 7_919 % rows.num_rows
         found = re.search(r"\b\d{5}\b", rows.column("message")[place].as_py())

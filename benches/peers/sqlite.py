@@ -43,7 +43,7 @@ def _load(rows: pa.Table, path: Path) -> sqlite3.Connection:
 
 
 def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
-    """Load a database and answer from it."""
+    """Load a database and query it."""
     database = _load(rows, folder / "events.db")
 
     def ask(sql: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The first answer of a new process, beside others: importing, opening and one count."""
+"""The first answer of a new process, next to other tools: import, open, count once."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _TURNS = 5
 
 
 def measure(rows: int, scripts: Mapping[str, str], places: Mapping[str, Path]) -> dict[str, float]:
-    """Median CPU milliseconds by peer; `scripts` print the count of the word, in their folders."""
+    """Median CPU milliseconds by peer; each of `scripts` prints the count of the word."""
     taken: dict[str, list[float]] = {name: [] for name in scripts}
     for turn in range(_TURNS + 1):
         for name, script in scripts.items():
             before = _used()
             found = _run(script, places[name])
-            if turn:  # the first turn compiles modules and fills the caches of the system
+            if turn:  # the first turn compiles modules and fills the caches of the operating system
                 taken[name].append(_used() - before)
             if found != rows:
                 raise AssertionError(f"{FIRST}: {name} counts {found} rows, not {rows}")
@@ -32,7 +32,7 @@ def measure(rows: int, scripts: Mapping[str, str], places: Mapping[str, Path]) -
 
 
 def _run(script: str, folder: Path) -> int:
-    # as installed: with compiled modules, which the environment of a developer may switch off
+    # with compiled modules, as installed; a developer's environment may disable them
     known = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=folder, env=known, capture_output=True, check=True)
@@ -40,6 +40,6 @@ def _run(script: str, folder: Path) -> int:
 
 
 def _used() -> float:
-    """CPU milliseconds of all processes that this one has waited for."""
+    """CPU milliseconds of all child processes that have been waited for."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (usage.ru_utime + usage.ru_stime) * 1000

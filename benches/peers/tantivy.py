@@ -1,4 +1,4 @@
-"""The engine alone, through its own Python package: the floor of what can be reached."""
+"""tantivy alone, through its own Python package: the lower bound."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _index(rows: pa.Table, folder: Path) -> tantivy.Index:
 
 
 def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
-    """Index the rows and answer from them."""
+    """Index the rows and query them."""
     index = _index(rows, folder)
     searcher = index.searcher()
 

@@ -1,7 +1,7 @@
-"""TPC-H through Spark: every query over our tables and over Parquet, with the same rows.
+"""TPC-H through Spark: every query over IndexTables and over Parquet, with the same rows.
 
-`make bench-tpch` installs the generator of the rows. Nothing of our tables is tuned: they are
-written with default options.
+`make bench-tpch` installs the data generator. The tables are not tuned: they are written with
+default options.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _WARMING = 3
 
 
 def run() -> list[Result]:
-    """Each query's ratio to Parquet, and that of all together."""
+    """Measure each query as a ratio of Parquet, and all together."""
     if not _TOOL.exists():
-        print("the generator of TPC-H is not installed: left out")
+        print("the TPC-H generator is not installed: skipped")
         return []
     spark = session()
     place = _prepare(spark)
@@ -41,7 +41,7 @@ def run() -> list[Result]:
         one, other = _collect(ours, sql), _collect(theirs, sql)
         for _ in range(_WARMING):
             if shown(one()) != shown(other()):
-                raise AssertionError(f"another answer than Parquet: {name}")
+                raise AssertionError(f"answer differs from Parquet: {name}")
         taken[name] = side_by_side_ms(one, other, repeat=_REPEAT)
     all_ours, all_theirs = (sum(times) for times in zip(*taken.values(), strict=True))
     total = f"all queries ({all_ours:.0f} ms, Parquet {all_theirs:.0f} ms)"
@@ -55,7 +55,7 @@ def run() -> list[Result]:
 
 
 def _prepare(spark: Any) -> Path:
-    """The rows in both formats, one file for each table, kept for later runs."""
+    """Write the rows in both formats, one file per table; later runs reuse them."""
     place = corpus.folder() / f"tpch-{SCALE}"
     if (place / "done").exists():
         return place
@@ -71,7 +71,7 @@ def _prepare(spark: Any) -> Path:
 
 
 def _views(spark: Any, kind: str, folder: Path) -> Any:
-    """A session of its own in which the names of the tables are those of one format."""
+    """Open a session in which the table names refer to one format."""
     own = spark.newSession()
     for table in TABLES:
         own.read.format(kind).load(str(folder / table)).createOrReplaceTempView(table)

@@ -1,4 +1,4 @@
-"""The 22 queries of TPC-H with the values that its specification names for validation."""
+"""The 22 queries of TPC-H with the validation values of its specification."""
 
 from __future__ import annotations
 
