@@ -1,7 +1,7 @@
-"""Write the classes that Spark loads to an archive, which the JVMs of the tests map into memory.
+"""Write the classes that Spark loads to an archive that the JVMs of the tests map into memory.
 
-`python -m tests.archive_classes FILE`. It saves a third of the time that a JVM takes for its first
-answers; a JVM with another class path does without it.
+Run as `python -m tests.archive_classes FILE`. The archive saves a third of the time to the first
+answers of a JVM; a JVM with a different class path ignores it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.conftest import JVM_OPTIONS
 
 
 def statements(folder: str) -> list[str]:
-    """What most tests do: write, filter, group, sort, join, change rows."""
+    """Statements like those of most tests: write, filter, group, sort, join, change rows."""
     table, plain = f"indextables.`{folder}/table`", f"parquet.`{folder}/plain`"
     rows = "SELECT id, id % 7 AS n, concat('word ', id) AS s, current_date() AS d FROM range(100)"
     return [
@@ -31,7 +31,7 @@ def statements(folder: str) -> list[str]:
 
 
 def main(archive: Path) -> None:
-    """Run the statements in a JVM that writes the archive when it ends."""
+    """Run the statements in a JVM that writes the archive when it exits."""
     os.environ["JDK_JAVA_OPTIONS"] = JVM_OPTIONS
     from pyspark.sql import SparkSession
 
@@ -52,7 +52,7 @@ def main(archive: Path) -> None:
             spark.sql(statement).collect()
         spark.stop()
         process = spark.sparkContext._gateway.proc
-        process.stdin.close()  # which ends it
+        process.stdin.close()  # exits the JVM
         process.wait(60)
 
 

@@ -1,4 +1,4 @@
-"""Fixtures every test may use."""
+"""Shared fixtures."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# first calls load libraries; a busy machine must not fail them, nor the making of cases.
-# `make test` tries the same cases every time, so that a change is judged by what it changes;
-# `make test-slow` looks for new ones.
+# No deadlines: first calls load libraries, and the machine may be busy.
+# `make test` runs the same cases every time, so that failures are caused by the change under
+# test; `make test-slow` searches for new ones.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quiet", CALM, derandomize=True)
 settings.register_profile("explore", CALM)
 settings.load_profile(os.environ.get("INDEXTABLES_CASES", "quiet"))
 
-# for every JVM that a test starts, also by way of others: none lives long enough to earn back what
-# the second compiler costs, and all of them share few cores. The JVM does not warn about an
-# archive of classes that does not fit, as in a JVM without Spark
+# For every JVM that a test starts, also indirectly: none lives long enough for the second compiler
+# to pay off, and all share a few cores. The JVM is not to warn about a class archive that does not
+# match, as in a JVM without Spark.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:disable -Xlog:all=error:stderr"
-_CLASSES = Path(sys.prefix, "spark.jsa")  # `make test` writes it
+_CLASSES = Path(sys.prefix, "spark.jsa")  # written by `make test`
 if _CLASSES.exists():
     os.environ.setdefault("JDK_JAVA_OPTIONS", f"{JVM_OPTIONS} -XX:SharedArchiveFile={_CLASSES}")
 os.environ.setdefault("JDK_JAVA_OPTIONS", JVM_OPTIONS)
-# folders whose tests share a server that takes longer to start than they take
+# folders whose tests share a server that takes longer to start than the tests run
 _ONE_WORKER = ("tests/cluster/", "tests/connect/")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With `--dist loadfile`, some folders go to one worker as if they were one file."""
+    """With `--dist loadfile`, schedule some folders on one worker as if they were one file."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByFileOrFolder(LoadFileScheduling):
@@ -44,7 +44,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
-    """Tables and index files of other writers, and golden tables of our own."""
+    """Tables and index files of other writers, and golden tables of this project."""
     return Path(__file__).parent / "data"
 
 
@@ -60,7 +60,7 @@ def fixtures_054() -> Path:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    """A session as users get it: `configure` and nothing else that matters."""
+    """A session as users get it from `configure`."""
     from pyspark.sql import SparkSession
 
     import indextables
@@ -84,5 +84,5 @@ def spark(tmp_path_factory):
 
 @pytest.fixture
 def table_path(tmp_path) -> str:
-    """A path where no table is yet."""
+    """A path without a table."""
     return str(tmp_path / "table")

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = {".py": 450, ".scala": 400, ".rs": 700}
-# one table each, by design: it grows by rows, not by logic
+# each file is one table by design: it grows by rows, not by logic
 TABLES = {"python/indextables/errors.py", "python/indextables/_native.pyi"}
 
 
@@ -56,7 +56,7 @@ def test_configuration_keys_are_spelled_only_in_config():
 
 
 def test_no_file_names_a_machine_or_a_registry_host():
-    # written in halves, so that this file does not find itself
+    # split in halves, so that this file does not match itself
     halves = ("pypi .org", "pythonhosted .org", "repo1. maven", "registry. npmjs",
               "static. crates.io", "index. crates.io", "/ root/", "/ work/")  # fmt: skip
     hosts = [half.replace(" ", "") for half in halves]
@@ -84,7 +84,7 @@ def test_no_vague_names_in_source():
 
 
 def builders(*names: str) -> set[str]:
-    """The rooms in which one of these classes is built; an unused name fails."""
+    """The packages that construct one of these classes; an unused name fails."""
     rooms = {name: set[str]() for name in names}
     for path in source(".py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -111,13 +111,13 @@ def test_kernels_are_imported_when_the_first_one_is_called():
 
 
 def test_words_of_commands_stand_only_in_commands():
-    """The parser hook has them as a generated resource; everybody else renders commands."""
-    # what a version file calls its operation, and what the demo shows
+    """The parser hook has them as a generated resource; all other code renders commands."""
+    # the operation names in version files, and the statements of the demo
     elsewhere = {"python/indextables/log/transaction.py", "python/indextables/spark/demo.py"}
     from indextables.commands.grammar import words_of
     from indextables.commands.registry import RULES
 
-    # as strings of their own, so that prose may name them
+    # matched with their opening quote, so that prose may name them
     starts = {" ".join(rule.start.replace(" IX", "").split()[:2]) for rule in RULES}
     phrases = {f'"{start}' for start in starts if " " in start and "|" not in start}
     verbs = {word for rule in RULES for word in words_of(rule.start)[0]} - {"SET", "DROP", "MERGE"}

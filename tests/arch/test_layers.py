@@ -19,7 +19,7 @@ def picture() -> list[frozenset[str]]:
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     drawing = text.split("## The packages")[1].split("```")[1]
     rows = [
-        # the names end where the explanation begins, which never has a slash of its own first
+        # the names end where the explanation begins, which never starts with a slash
         re.match(r" (?:\w+)? *((?:\w+(?:/|\.py) *)+)", line)
         for line in drawing.strip("\n").split("\n")
     ]
@@ -66,7 +66,7 @@ def test_pyspark_is_forbidden_everywhere_but_at_the_door():
 
 
 def holes(tree: ast.AST, own: int, rank: dict[str, int]) -> list[str]:
-    """Modules of a higher layer that strings name, which an import by name could reach."""
+    """Modules of a higher layer that strings name: an import by name could reach them."""
     strings = [
         node.value
         for node in ast.walk(tree)
@@ -97,10 +97,10 @@ def test_imports_by_name_stay_within_their_layer():
 
 
 def test_a_hole_is_found():
-    """What `read/` once did to reach a parser above it."""
+    """`read/` once reached a parser above it like this."""
     rank = {name: depth for depth, row in enumerate(layers()) for name in row}
     tree = ast.parse('import_module("indextables.sql.where").parse_where(text)')
     assert imports_by_name(tree)
     assert holes(tree, rank["read"], rank) == ["indextables.sql.where"]
-    table = ast.parse('import_module(f"indextables.{place}"); place = "commands.caches:run"')
+    table = ast.parse('import_module(f"indextables.{location}"); location = "commands.caches:run"')
     assert holes(table, rank["runtime"], rank) == ["commands.caches:run"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from indextables.spark.planner import OPERATIONS
 
 RPC = Path(__file__).resolve().parents[2] / "jvm" / "src" / "Rpc.scala"
-# a second call would change a table twice, or a statement that is under way
+# a second call would change a table twice, or interfere with a running statement
 ONCE = {
     "create",
     "adopt",

@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md name files that exist, and few of them."""
+"""The recipes of CONTRIBUTING.md name a few files, which exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# how many source files a change may touch
+# the maximum number of source files that a change touches
 LIMITS = {
     "A column type": 9,
     "A push-down expression": 6,
@@ -25,7 +25,7 @@ def recipes() -> dict[str, str]:
 
 
 def files(recipe: str) -> list[Path]:
-    """The files a recipe names; those without a top folder are in the Python package."""
+    """The files that a recipe names; paths without a top folder are in the Python package."""
     found = []
     for name in NAMED.findall(recipe):
         braces = re.search(r"\{(.+)\}", name)
@@ -54,7 +54,7 @@ def test_a_change_touches_few_files(title):
 
 @pytest.mark.parametrize("kind", ["byte", "short", "day_time", "year_month"])
 def test_a_type_without_rules_of_its_own_is_named_in_few_files(kind):
-    """Dates, times and binary also have rules for buckets, casts and other table formats."""
+    """Dates, timestamps and binary also have rules for buckets, casts and other table formats."""
     sources = [
         path
         for folder, suffix in (("python", "py"), ("rust/src", "rs"), ("jvm/src", "scala"))

@@ -1,4 +1,4 @@
-"""What a release consists of: one version, pinned workflows, complete packages."""
+"""A release has one version, pinned workflows and complete packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel is the product: everything a user needs is in it."""
+"""The wheel contains everything a user needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import build  # noqa: E402
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory) -> set[str]:
-    """The files of a freshly built wheel; the engine itself is compiled already."""
+    """The files of a newly built wheel; the engine is compiled already."""
     out = tmp_path_factory.mktemp("dist")
     subprocess.run(
         ["make", "--no-print-directory", "wheel", f"DIST={out}"],

@@ -1,4 +1,4 @@
-"""One cluster for all tests of this folder; a module has its own application on it."""
+"""One cluster for all tests of this folder; each module runs its own application on it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A Spark driver in a process of its own, to which tests hand functions.
+"""A Spark driver in a separate process that runs functions for tests.
 
-One process can hold one Spark context, and the test process holds the local one. Functions are
-shipped by name, so they live in modules; what they return or raise comes back.
+A process can hold one Spark context, and the test process already holds a local one. Functions are
+sent by name, so they must be in modules; what they return or raise is sent back.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ SMALL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "512m",
-    # one on each worker
+    # one core on each worker
     "spark.cores.max": "3",
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
     "spark.sql.shuffle.partitions": "3",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.catalogImplementation": "in-memory",
-    # three executors are there before the first job, so that its tasks meet all of them
+    # wait for three executors before the first job, so that its tasks run on all of them
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
 }
@@ -51,11 +51,11 @@ class Driver:
     pid: int
 
     def start(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> Future[T]:
-        """Begin a function in the driver, where `SparkSession.active()` is the session."""
+        """Start a function in the driver, where `SparkSession.active()` is the session."""
         return self.pool.submit(work, *args, **named)
 
     def run(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """The answer of a function in the driver."""
+        """Run a function in the driver and return its result."""
         return self.start(work, *args, **named).result(timeout=500)
 
 
@@ -66,7 +66,7 @@ def driver(
     conf: Mapping[str, str] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Driver]:
-    """A driver of one application; it ends with the block."""
+    """Run a driver of one application until the end of the block."""
     settings = {**SMALL, "spark.sql.warehouse.dir": str(folder / "warehouse"), **(conf or {})}
     setup = (master, settings, dict(environment or {}))
     context = multiprocessing.get_context("spawn")
@@ -79,7 +79,7 @@ def driver(
         with contextlib.suppress(BrokenProcessPool):  # a test has killed it
             stopped = pool.submit(end)
             wait([stopped], timeout=20)
-            if not stopped.done():  # a test has failed with its work under way
+            if not stopped.done():  # a test has failed while its work was running
                 os.kill(pid, signal.SIGKILL)
         pool.shutdown()
         for left in everyone:
@@ -88,7 +88,7 @@ def driver(
 
 
 def begin(master: str, conf: Mapping[str, str], environment: Mapping[str, Any]) -> None:
-    """Start the session, in the driver's process."""
+    """Start the session in the driver's process."""
     from pyspark.sql import SparkSession
 
     import indextables

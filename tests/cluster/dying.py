@@ -1,8 +1,8 @@
-"""Spark's worker daemon, whose workers die when the test says so, before or after a batch of rows.
+"""Spark's worker daemon, with workers that tests can kill before or after a batch of rows.
 
-Named by `spark.python.daemon.module`. A worker that begins to read removes one of the files `die-*`
-of the folder that DIE names, and kills itself; without such a file it reads. The files `late-*` do
-the same to a worker that has handed on two batches.
+Set as `spark.python.daemon.module`. A worker that starts to read removes one of the files `die-*`
+from the folder DIE and kills itself; without such a file it reads. The files `late-*` do the same
+to a worker that has returned two batches.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Spark's worker daemon, in which tasks wait for the test: writers at their end, readers halfway.
+"""Spark's worker daemon, with tasks that wait for the test: writers at the end, readers halfway.
 
-Named by `spark.python.daemon.module`. While the file `hold-writes` is in the folder that HOLD
-names, a task that has written its rows leaves its process id there and waits until that file is
-gone. A task that has read its first rows does the same while `hold-reads` is there.
+Set as `spark.python.daemon.module`. While the file `hold-writes` exists in the folder HOLD, a task
+that has written its rows writes its process id to the folder and waits until the file is removed.
+A task that has read its first rows does the same while `hold-reads` exists.
 """
 
 from __future__ import annotations

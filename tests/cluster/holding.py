@@ -1,4 +1,4 @@
-"""An application whose tasks wait for the test (`held.py`), and those that wait."""
+"""An application whose tasks wait for the test (see `held.py`)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _PATIENCE_S = 240
 
 @dataclass(frozen=True)
 class Holding:
-    """A driver, and the folder in which its tasks look whether to wait."""
+    """A driver, and the folder whose files tell its tasks to wait."""
 
     driver: Driver
     folder: Path
 
     def hold(self, what: str) -> None:
-        """Let the tasks wait that read ("reads") or write ("writes")."""
+        """Make the tasks wait that read ("reads") or write ("writes")."""
         for file in self.folder.glob("*.held"):
             file.unlink()
         (self.folder / f"hold-{what}").touch()
 
     def wait_for_executor(self) -> int:
-        """An executor whose task waits, as soon as there is one."""
+        """Wait until a task waits, and return its executor."""
         wait_until(lambda: any(self.folder.glob("*.held")), "no task waits")
         return _executor_of(min(int(file.stem) for file in self.folder.glob("*.held")))
 
     def release(self) -> None:
-        """Let everyone go on."""
+        """Let all tasks continue."""
         for word in self.folder.glob("hold-*"):
             word.unlink()
 
@@ -44,7 +44,7 @@ class Holding:
 def holding(
     cluster: Cluster, folder: Path, conf: Mapping[str, str] | None = None
 ) -> Iterator[Holding]:
-    """An application on a cluster; it ends with the block."""
+    """Run an application on a cluster until the end of the block."""
     settings = {
         "spark.python.daemon.module": "tests.cluster.held",
         "spark.executorEnv.HOLD": str(folder),
@@ -57,7 +57,7 @@ def holding(
 
 
 def wait_until(reached: Callable[[], object], problem: str) -> None:
-    """Wait for something that happens sooner or later."""
+    """Wait until a condition holds."""
     end = time.monotonic() + _PATIENCE_S
     while not reached():
         assert time.monotonic() < end, problem
@@ -65,7 +65,7 @@ def wait_until(reached: Callable[[], object], problem: str) -> None:
 
 
 def _executor_of(worker: int) -> int:
-    """The JVM above a Python worker."""
+    """The JVM that is an ancestor of a Python worker."""
     everyone = {process.pid: process for process in all_processes()}
     found = everyone[worker]
     while found.name != "java":

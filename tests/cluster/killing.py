@@ -1,4 +1,4 @@
-"""The processes of an application on a cluster that tests kill, by role."""
+"""The processes of an application on a cluster, by role, for tests that kill them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.processes import Process, below, python_workers
 
 
 def executors(cluster: Cluster, driver: Driver) -> list[int]:
-    """One executor, with its Python workers, as when its host is lost."""
+    """One executor with its Python workers, as when its host is lost."""
     found = [process.pid for process in cluster.executors()]
     chosen = found[:1]
     return [*chosen, *(process.pid for pid in chosen for process in below(pid))]
@@ -29,7 +29,7 @@ def workers(cluster: Cluster, driver: Driver) -> list[int]:
 
 
 def daemons(cluster: Cluster, driver: Driver) -> list[int]:
-    """Everything in Python on the executors."""
+    """All Python processes of the executors."""
     everyone = [process for pid in cluster.executors() for process in below(pid.pid)]
     return [process.pid for process in everyone if b"pyspark.daemon" in process.command]
 
@@ -40,7 +40,7 @@ def planner(cluster: Cluster, driver: Driver) -> list[int]:
 
 
 def planner_and_daemon(cluster: Cluster, driver: Driver) -> list[int]:
-    """The planner process and the daemon that Spark starts it with."""
+    """The planner process and the daemon that Spark forks it from."""
     return [process.pid for process in _planners(driver)]
 
 
@@ -64,7 +64,7 @@ VICTIMS: Mapping[str, Callable[[Cluster, Driver], list[int]]] = MappingProxyType
 def killed(
     cluster: Cluster, driver: Driver, victim: str, chance: random.Random, most_seconds: float
 ) -> Iterator[None]:
-    """Kill in the middle of the block, at a time that chance decides."""
+    """Kill processes at a random time during the block."""
 
     def kill() -> None:
         found = VICTIMS[victim](cluster, driver)

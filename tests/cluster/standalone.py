@@ -1,4 +1,4 @@
-"""A Spark standalone cluster on loopback; every worker has its own address and folders."""
+"""A Spark standalone cluster on loopback; each worker has its own address and folders."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Cluster:
 
     url: str
     workers: tuple[subprocess.Popen[bytes], ...]
-    # what a worker and all below it have as TMPDIR
+    # TMPDIR of each worker and its child processes
     scratch: tuple[Path, ...]
 
     def executors(self) -> list[Process]:
-        """The executors' JVMs, whoever's application they serve."""
+        """The JVMs of the executors of all applications."""
         return [p for worker in self.workers for p in below(worker.pid) if p.name == "java"]
 
 
 @contextlib.contextmanager
 def standalone(folder: Path, workers: int = 3, java_options: str = "") -> Iterator[Cluster]:
-    """Start a cluster and stop it, with everything that it started."""
+    """Start a cluster; at the end, stop it and all its processes."""
     started: list[subprocess.Popen[bytes]] = []
     try:
         options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
@@ -57,7 +57,7 @@ def standalone(folder: Path, workers: int = 3, java_options: str = "") -> Iterat
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process and everything below it."""
+    """Stop a process and its descendants."""
     everyone = [p.pid for p in below(process.pid)]
     process.terminate()
     try:
@@ -80,17 +80,17 @@ def _start(
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": java_options,
         "SPARK_LOCAL_DIRS": str(scratch),
-        # what lies there is seen by one worker only, as on a host of its own
+        # visible to one worker only, like the disk of a separate host
         "TMPDIR": str(scratch),
     }
-    # `exec`, so that the process that is stopped is the JVM
+    # `exec`, so that the JVM is the process to stop
     command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *options]
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(command, env=env, cwd=folder, stdout=log, stderr=log)
 
 
 def _wait_for(text: re.Pattern[str], folder: Path, process: subprocess.Popen[bytes]) -> str:
-    """What a daemon says in its log when it is ready."""
+    """Wait for the line that a daemon logs when it is ready."""
     end = time.monotonic() + _PATIENCE_S
     while time.monotonic() < end and process.poll() is None:
         found = text.search((folder / "log").read_text())

@@ -1,4 +1,4 @@
-"""Executors come with the work and go after it (dynamic allocation)."""
+"""Dynamic allocation: executors start for work and stop after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.crash.test_kill import check_purge
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 DYNAMIC = "spark.dynamicAllocation."
-SLOW_S = 40  # longer than executors take to come and to go
+SLOW_S = 40  # longer than executors take to start and to stop
 CONF = {
     f"{DYNAMIC}enabled": "true",
     f"{DYNAMIC}minExecutors": "0",
@@ -19,7 +19,7 @@ CONF = {
     # also those that hold the shuffle files of earlier queries
     f"{DYNAMIC}shuffleTracking.enabled": "true",
     f"{DYNAMIC}shuffleTracking.timeout": "1s",
-    # nobody waits for executors that are not asked for
+    # do not wait for executors that were not requested
     "spark.scheduler.minRegisteredResourcesRatio": "0",
     "spark.indextables.read.local.enabled": "false",
     "spark.indextables.purge.retentionCheckEnabled": "false",
@@ -28,14 +28,14 @@ CONF = {
 
 @pytest.fixture
 def application(cluster, tmp_path):
-    """An application without executors, until it needs some."""
+    """An application that has no executors until it needs some."""
     with driver(cluster.url, tmp_path, CONF) as found:
         yield found
 
 
 @pytest.fixture
 def alone(cluster, application):
-    """Runs a function of `work` when no executor is left."""
+    """Run a function of `work` after the last executor has stopped."""
 
     def run(call, *args):
         wait_until(lambda: not cluster.executors(), "executors stay")

@@ -1,6 +1,6 @@
-"""Hosts are taken out of a cluster in the middle of work, as spot instances are.
+"""Hosts leave a cluster while it works, like spot instances.
 
-A decommissioned executor finishes its tasks and ends, unless its host is gone before.
+A decommissioned executor finishes its tasks and stops, unless its host disappears first.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ ROWS = 900
 
 @dataclass(frozen=True)
 class Leaving:
-    """An application on a cluster whose hosts leave when the test says so."""
+    """An application on a cluster whose hosts leave at the test's command."""
 
     cluster: Cluster
     application: Holding
 
     def take_host(self, executor: int, *, at_once: bool) -> None:
-        """Take the host of an executor; return when the executor knows, or is gone."""
+        """Decommission the host of an executor; return when the executor knows, or has stopped."""
         parents = {process.pid: process.parent for process in all_processes()}
         (number,) = (
             i for i, worker in enumerate(self.cluster.workers) if worker.pid == parents[executor]
@@ -53,7 +53,7 @@ def says(logs, text: str) -> bool:
 
 @pytest.fixture(scope="module")
 def leaving(tmp_path_factory):
-    """A cluster whose hosts leave one after another; two stay."""
+    """A cluster whose hosts leave one by one until two are left."""
     hosts = len(WORK) * 2 + 2
     conf = {ENABLED: "true", "spark.indextables.read.local.enabled": "false"}
     with (

@@ -1,4 +1,4 @@
-"""What users do every day, on a cluster of three hosts and a folder that all of them see."""
+"""Everyday statements on a cluster of three hosts with a shared folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROWS = work.ROWS
 
 @pytest.fixture(scope="module")
 def table(application, tmp_path_factory):
-    """A table and the same rows in Parquet."""
+    """A table, and the same rows in Parquet."""
     folder = tmp_path_factory.mktemp("shared")
     ours, theirs = str(folder / "table"), str(folder / "parquet")
     application.run(work.save, ours, 0, ROWS)

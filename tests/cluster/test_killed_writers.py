@@ -1,4 +1,4 @@
-"""An executor dies after its tasks have written and before they report."""
+"""Executors die after their tasks have written and before they report."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_executor_killed_after_its_tasks_have_written(application, table_path
 
 
 def expected(before, verb, spark):
-    """The rows after the statement, worked out without it."""
+    """The expected rows after the statement."""
     even = {
         r["id"] for r in spark.run(work.sql, "SELECT id FROM range(900) WHERE hash(id) % 2 = 0")
     }

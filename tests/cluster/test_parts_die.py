@@ -1,7 +1,7 @@
-"""Parts of a cluster are killed in the middle of work, at seeded times.
+"""Parts of a cluster are killed while it works, at seeded times.
 
-Whatever dies, an answer is right, a change is there once or not at all, nothing hangs, and PURGE
-finds what was left. Only a change whose planner dies may fail, with an error that says so.
+Whatever dies, answers are right, a change is applied once or not at all, nothing hangs, and PURGE
+finds the leftovers. Only a change whose planner dies may fail, with an error that says so.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tests.processes import below
 pytestmark = pytest.mark.spark
 # longer than any of the statements takes on a busy machine; what takes longer hangs
 PATIENCE_S = 240
-# kills come within the usual time of a statement
+# kills happen within the usual time of a statement
 SOON_S = 3.0
 # a DELETE without its executor, a MERGE INTO without its planner
 SEEDS = (15, 3)
-# in blocks, each with tables of its own
+# in blocks, each with its own tables
 MORE_SEEDS = [range(first, first + 10) for first in range(100, 200, 10)]
-# what a change may say whose planner was killed
+# the errors a change may raise when its planner was killed
 HONEST = re.compile(r"\[(COMMIT_UNKNOWN|PLANNER_LOST)\]")
 TRIES = {
     "spark.task.maxFailures": "8",
@@ -42,10 +42,10 @@ TRIES = {
     "spark.speculation.multiplier": "1.2",
     "spark.speculation.quantile": "0.3",
     "spark.speculation.minTaskRuntime": "200ms",
-    # a worker that is killed is not a reason to give up its host
+    # a killed worker must not exclude its host
     "spark.excludeOnFailure.enabled": "false",
     "spark.indextables.checkpoint.interval": "4",
-    # tasks read, however little there is
+    # tasks read even small tables
     "spark.indextables.read.local.enabled": "false",
     "spark.indextables.purge.retentionCheckEnabled": "false",
 }
@@ -53,14 +53,14 @@ TRIES = {
 
 @pytest.fixture(scope="module")
 def application(cluster, tmp_path_factory):
-    """An application with speculation that tries tasks again."""
+    """An application that retries and speculates tasks."""
     with driver(cluster.url, tmp_path_factory.mktemp("application"), TRIES) as found:
         yield found
 
 
 @dataclass
 class Story:
-    """Tables of an application and what must be in them."""
+    """The tables of an application and their expected rows."""
 
     cluster: Cluster
     application: Driver
@@ -73,7 +73,7 @@ class Story:
         return self.application.run(call, *args)
 
     def attempt(self, victim: str, chance: random.Random, *call: Any) -> tuple[Any, str]:
-        """What a function of `work` returns or raises while somebody is killed."""
+        """Run a function of `work` while `victim` is killed; return what it returns or raises."""
         with killed(self.cluster, self.application, victim, chance, SOON_S):
             running = self.application.start(work.attempt, *call)
             return running.result(timeout=PATIENCE_S)
@@ -98,7 +98,7 @@ class Verb:
     call: tuple[object, ...]
     path: str
     after: frozenset[int]
-    # a change of rows is one commit, a merge may have nothing to do
+    # a row change is one commit; a merge may have nothing to do
     commits: tuple[int, ...] = (1,)
 
 
@@ -150,12 +150,12 @@ def upsert(story: Story, chance: random.Random) -> Verb:
     return Verb(("upsert", story.keyed, first, first + 80), story.keyed, frozenset(after))
 
 
-# seven of them and five victims: 35 seeds in a row have every pair
+# seven verbs and five victims: 35 consecutive seeds cover every pair
 CHANGES = (append, delete, update, merge_into, merge_splits, purge, upsert)
 
 
 def tell(story: Story, seed: int) -> None:
-    """One change and one read with a kill in each of them."""
+    """Run one change and one read, with a kill during each."""
     chance = random.Random(seed)
     victims = [*VICTIMS]
     verb = CHANGES[seed % len(CHANGES)](story, chance)
@@ -228,7 +228,7 @@ def test_a_stream_brings_every_row_once(story, victim):
     for _ in range(2):
         call = ("follow", story.table, story.copy, checkpoint)
         _, problem = story.attempt(victim, chance, *call)
-        if problem:  # a stream that failed is started again
+        if problem:  # a failed stream is restarted
             assert victim.startswith("planner"), problem
             story.run(work.follow, *call[1:])
         assert story.run(work.ids, story.copy) == sorted(story.ids)

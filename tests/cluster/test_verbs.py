@@ -23,7 +23,7 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="module")
 def application(cluster, tmp_path_factory, minio_server):
-    """An application that knows the store."""
+    """An application with the settings of the store."""
     options = s3_place(minio_server).options
     conf = {KEY + name: value for name, value in options.items()}
     conf |= {f"{KEY}purge.retentionCheckEnabled": "false"}
@@ -33,7 +33,7 @@ def application(cluster, tmp_path_factory, minio_server):
 
 @pytest.fixture(params=["folder", pytest.param("store", marks=pytest.mark.slow)])
 def path(request, tmp_path, minio_server) -> str:
-    """Where no table is yet."""
+    """A path without a table."""
     if request.param == "folder":
         return str(tmp_path / "table")
     return f"{s3_place(minio_server).root}/cluster-{next(_numbers)}"
@@ -110,7 +110,7 @@ def test_maintenance(application, path):
 
 
 def test_purge_of_a_large_table(application, path, minio_server):
-    """Tasks find what one listing finds, and delete it."""
+    """Tasks find what a single listing finds, and delete it."""
     application.run(work.save_partitioned, path, 0, 60)
     options = s3_place(minio_server).options if path.startswith("s3") else {}
     store = open_store(path, resolve(options))

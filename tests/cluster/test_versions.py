@@ -1,4 +1,4 @@
-"""Hosts have another package, or none: one error says which, what and what is needed."""
+"""Hosts with another version of the package, or without it: one error names host and versions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.cluster.driver import driver
 from indextables import __version__
 
 pytestmark = pytest.mark.spark
-# what the first and the second worker's interpreters find, and how the error calls it
+# the packages of the first and the second worker, as the error names them
 OTHERS = {
     "indextables 0.0.9": '__version__ = "0.0.9"',
     "no indextables": "raise ModuleNotFoundError(\"No module named 'indextables'\")",
 }
-# stands for the interpreter of every host; on a host with a package of its own it finds that one
+# the interpreter of every host; it finds the package of its host if there is one
 INTERPRETER = """#!/bin/sh
 if [ -d "$TMPDIR/other" ]; then PYTHONPATH="$TMPDIR/other:$PYTHONPATH"; export PYTHONPATH; fi
 exec {python} "$@"
@@ -26,7 +26,7 @@ exec {python} "$@"
 
 @pytest.fixture
 def application(cluster, tmp_path):
-    """An application whose executors have interpreters of their own."""
+    """An application whose executors use the interpreter of their host."""
     python = tmp_path / "python"
     python.write_text(INTERPRETER.format(python=sys.executable))
     python.chmod(0o755)
@@ -41,11 +41,11 @@ def application(cluster, tmp_path):
 
 
 def test_an_executor_with_another_package_is_one_clear_error(application, table_path):
-    # both have a task on every executor
+    # both run a task on every executor
     write = application.run(work.failing_append, table_path)
     command = application.run(work.failure, "DESCRIBE INDEXTABLES ENVIRONMENT")
     for output in (write, command):
-        # what follows is the stack that PySpark adds to the message of every failed job
+        # PySpark appends a stack trace to the message of every failed job
         message = output.partition("\n\tat ")[0]
         assert message.count("[EXECUTOR_MISMATCH]") == 1, output
         assert any(name in message for name in OTHERS), output

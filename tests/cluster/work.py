@@ -1,4 +1,4 @@
-"""What tests let a driver do on a cluster. Every function runs in the driver's process."""
+"""The functions that tests run on a cluster, in the driver's process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def session() -> Any:
 
 
 def rows(first: int, last: int) -> Any:
-    """Log events by id, in three tasks, so that every executor has one."""
+    """Log events by id, in three tasks, one per executor."""
     return (
         session()
         .range(first, last, 1, 3)
@@ -38,13 +38,13 @@ def save(path: str, first: int, last: int, mode: str = "append", **options: str)
 
 
 def save_partitioned(path: str, first: int, last: int) -> None:
-    """The same rows, in a folder for each level and each part."""
+    """Save the same rows, partitioned by level and part."""
     writer = rows(first, last).write.format("indextables").mode("append")
     writer.partitionBy("level", "part").save(path)
 
 
 def save_slowly(path: str, first: int, last: int, seconds: float) -> None:
-    """An append, one of whose three tasks takes long."""
+    """Append rows with three tasks, one of them slow."""
     from pyspark.sql.functions import udf
 
     wait = udf(lambda number: time.sleep(seconds * (number == first)) or number, "long")
@@ -53,7 +53,7 @@ def save_slowly(path: str, first: int, last: int, seconds: float) -> None:
 
 
 def load(path: str) -> Any:
-    """The table, read by tasks on the executors whatever its size."""
+    """Load the table so that tasks on the executors read it, whatever its size."""
     return session().read.format("indextables").options(**TASKS).load(path)
 
 
@@ -66,7 +66,7 @@ def ids(path: str) -> list[int]:
 
 
 def totals(path: str) -> list[int]:
-    """The number of rows and the sum of their ids, as the index adds them up."""
+    """The number of rows and the sum of their ids, computed by the index."""
     return [*load(path).selectExpr("count(*)", "coalesce(sum(id), 0)").first()]
 
 
@@ -94,14 +94,14 @@ def write_parquet(path: str, first: int, last: int) -> None:
 
 
 def executor_hosts() -> list[str]:
-    """The hosts that have an executor."""
+    """The hosts with an executor."""
     found = session()._jsc.sc().statusStore().executorList(True)
     known = [found.apply(i) for i in range(found.size())]
     return sorted(e.hostPort().split(":")[0] for e in known if e.id() != "driver")
 
 
 def purge_by_tasks(path: str, dry_run: bool) -> dict[str, Any]:
-    """What PURGE says of a table that tasks list, and how many jobs it took."""
+    """Run PURGE with listing by tasks; return its answer and the number of jobs."""
     key, words = "spark.indextables.purge.maxFilesListedByPlanner", " DRY RUN" if dry_run else ""
     session().conf.set(key, "0")
     try:
@@ -113,18 +113,18 @@ def purge_by_tasks(path: str, dry_run: bool) -> dict[str, Any]:
 
 
 def jobs() -> int:
-    """How many Spark jobs there were."""
+    """The number of Spark jobs so far."""
     return int(session()._jsc.sc().statusStore().jobsList(None).size())
 
 
 def executors_ever() -> int:
-    """How many executors there were until now."""
+    """The number of executors so far."""
     known = session()._jsc.sc().statusStore().executorList(False)
     return sum(known.apply(i).id() != "driver" for i in range(known.size()))
 
 
 def failure(text: str) -> str:
-    """What a failing statement says."""
+    """Run a failing statement and return its error."""
     try:
         session().sql(text).collect()
     except Exception as problem:  # noqa: BLE001 (the test looks at it)
@@ -133,7 +133,7 @@ def failure(text: str) -> str:
 
 
 def failing_append(path: str) -> str:
-    """What an append says that fails."""
+    """Run a failing append and return its error."""
     try:
         save(path, 0, 9)
     except Exception as problem:  # noqa: BLE001 (the test looks at it)
@@ -142,7 +142,7 @@ def failing_append(path: str) -> str:
 
 
 def attempt(name: str, *args: Any) -> tuple[Any, str]:
-    """What a function of this module returns, or what it raises, as text."""
+    """Run a function of this module; return its result, or its error as text."""
     try:
         return globals()[name](*args), ""
     except Exception as problem:  # noqa: BLE001 (the test looks at it)
@@ -159,13 +159,13 @@ def delete_some(path: str) -> None:
 
 
 def upsert(path: str, first: int, last: int) -> None:
-    """Rows by key; a key that is there gets a new row."""
+    """Upsert rows by key."""
     writer = rows(first, last).write.format("indextables").mode("append")
     writer.option("primary-key", "id").save(path)
 
 
 def follow(source: str, target: str, checkpoint: str) -> None:
-    """Stream what is new in one table into another."""
+    """Stream the new rows of one table into another."""
     stream = session().readStream.format("indextables").load(source)
     writer = stream.writeStream.format("indextables").option("checkpointLocation", checkpoint)
     running = writer.trigger(availableNow=True).start(target)
@@ -177,12 +177,12 @@ def follow(source: str, target: str, checkpoint: str) -> None:
 
 
 def versions(path: str) -> int:
-    """How many commits a table has."""
+    """The number of commits of a table."""
     return len(session().sql(f"DESCRIBE INDEXTABLES HISTORY '{path}'").collect())
 
 
 def save_at_once(path: str, writers: int) -> None:
-    """Several appends at the same time."""
+    """Run several appends concurrently."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(writers) as pool:
@@ -191,7 +191,7 @@ def save_at_once(path: str, writers: int) -> None:
 
 
 def change_counts(path: str, version: int) -> list[dict[str, Any]]:
-    """Rows that came and went since a version, by kind."""
+    """The number of changed rows since a version, by kind."""
     feed = session().read.format("indextables").option("readChangeFeed", "true")
     found = feed.option("startingVersion", str(version)).load(path)
     grouped = found.groupBy("_change_type").count().withColumnRenamed("count", "n")

@@ -39,7 +39,7 @@ class _DeleteManifest(ManifestWriterV2):
 
 
 class _AddDeletes(_FastAppendFiles):
-    """A snapshot that adds delete files and leaves everything else."""
+    """A snapshot that only adds delete files."""
 
     deletes: Sequence[DataFile] = ()
 
@@ -101,7 +101,7 @@ def _with_id(name: str, kind: pa.DataType, number: int) -> pa.Field:
 
 
 def delete_positions(table: Table, task: Any, positions: Sequence[int]) -> None:
-    """Hide rows of a data file by a position delete."""
+    """Delete rows of a data file by position."""
     path = task.file.file_path
     schema = pa.schema(
         [_with_id("file_path", pa.string(), _PATH), _with_id("pos", pa.int64(), _POSITION)]
@@ -115,7 +115,7 @@ def delete_positions(table: Table, task: Any, positions: Sequence[int]) -> None:
 
 
 def delete_values(table: Table, values: pa.Table, task: Any | None = None) -> None:
-    """Hide the rows that have these values; `task` is a file of their partition."""
+    """Delete the rows with these values; `task` is a file of their partition."""
     schema = table.schema()
     fields = [
         _with_id(name, values.schema.field(name).type, schema.find_field(name).field_id)

@@ -1,4 +1,4 @@
-"""The companion of a generated source: built, killed, merged, dropped and queried."""
+"""The companion of a generated source: build, kill, merge, drop and query it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from indextables.sql.local import LocalContext
 from indextables.storage.store import Store
 
 INDEXED = {"companion.readVersion": "indexed"}
-# what a query may say instead of an answer when files of its version are gone
+# the errors a query may raise when files of its version are gone
 LOST = ("COMPANION_FILE_MISSING", "COMPANION_FILE_CHANGED", "COMPANION_SOURCE")
 
 
 class Killed(BaseException):
-    """The process ended; nothing may be tidied up."""
+    """The process was killed: no clean-up may run."""
 
 
 @contextmanager
 def killed_at(step: int, *, before: bool) -> Iterator[None]:
-    """Kill at the n-th write to the store, before or after it arrived."""
+    """Kill at the n-th write to the store, before or after it arrives."""
     whole, left = Store.put, [step]
 
     def put(store: Store, path: str, data: bytes, **options: Any) -> bool:
@@ -52,11 +52,11 @@ class Index:
     def __init__(self, folder: Path, history: History, clauses: str = "") -> None:
         self.history, self.clauses = history, clauses
         self.place = str(folder / "index")
-        # the rows that each version of the index may be complete for; None: it may be of none
+        # the rows that each version of the index may answer for; None: it may be incomplete
         self.complete: dict[int, list[list[Row] | None]] = {}
 
     def run(self, text: str) -> list[Row]:
-        """Run a command as a process does that never saw the index before."""
+        """Run a command as a new process would."""
         found: list[Row] = execute(text, LocalContext({})).to_pylist()
         return found
 
@@ -74,19 +74,19 @@ class Index:
         return open_index(self.place).version
 
     def build_killed(self, step: int, *, before: bool) -> bool:
-        """Sync and die on the way; whether it did."""
+        """Kill a sync; return whether it died."""
         known = self.complete.get(self.version(), [None])
         try:
             with killed_at(step, before=before):
                 self.build()
         except Killed:
-            # it may have died right after its last commit
+            # it may have died after its last commit
             self.complete[self.version()] = [*known, self.history.now()[1]]
             return True
         return False
 
     def check(self, rng: random.Random, rows: list[Row], **options: str) -> None:
-        """Ask something, and compare with rows."""
+        """Run a random query and compare its answer with rows."""
         table = open_index(self.place, **options)
         question = draw(rng, self.history.maker.made, message_column(table.schema.names))
         assert question.ask(table) == question.truth(rows), f"{question} {options}"
@@ -94,7 +94,7 @@ class Index:
     def check_or_lost(
         self, rng: random.Random, expected: list[list[Row] | None], **options: str
     ) -> None:
-        """Ask for a version whose files may be gone: an error then, never other rows."""
+        """Query a version whose files may be gone: it may fail, but never return wrong rows."""
         try:
             table = open_index(self.place, **options)
             question = draw(rng, self.history.maker.made, message_column(table.schema.names))
@@ -108,7 +108,7 @@ class Index:
         assert found in truths, f"{question} {options}"
 
     def drop_partition(self) -> None:
-        """Forget the splits of a day, if the index has days."""
+        """Drop the splits of a day if the index is partitioned by day."""
         table = open_index(self.place)
         if table.partition_columns == ("day",):
             self.run(f"DROP INDEXTABLES PARTITIONS FROM '{self.place}' WHERE day = 'x'")

@@ -1,4 +1,4 @@
-"""A folder of Parquet files that come, go and are written again under their names."""
+"""A folder of Parquet files that are added, removed and rewritten under the same name."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 class ParquetHistory:
-    """Files with and without a column, with narrower types, in folders of days or not."""
+    """Files with and without a column, with narrower types, optionally partitioned by day."""
 
     kind = "PARQUET"
-    # an older state of a folder is gone when its files are
+    # older states of a folder are lost with its files
     lossy = True
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
@@ -49,13 +49,13 @@ class ParquetHistory:
         return "", [{n: row.get(n) for n in names} for rows in self._files.values() for row in rows]
 
     def past(self) -> dict[str, list[Row]]:
-        """A folder has no versions."""
+        """Return nothing: a folder has no versions."""
         return {}
 
     def _folder(self, day: str | None) -> str:
         if not self._days:
             return "."
-        # as Hive and Spark escape: letters beyond ASCII stay
+        # escaped as in Hive and Spark: non-ASCII letters stay
         return f"day={_NULL if day is None else re.sub('[/=%]', _escaped, day)}"
 
     def _write(self, path: Path, day: str | None) -> None:
@@ -93,7 +93,7 @@ class ParquetHistory:
             self._write(path, self._files[path][0]["day"])
 
     def hidden(self) -> None:
-        """Files that Spark does not read."""
+        """Add files that Spark does not read."""
         (self._root / "_SUCCESS").write_bytes(b"")
         (self._root / ".part.crc").write_bytes(b"crc")
         (self._root / "_temporary").mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Queries that a companion and a list of its source's rows must answer alike."""
+"""Queries with equal answers from a companion and from a list of its source's rows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Test = Callable[[Row], bool]
 
 @dataclass(frozen=True)
 class Question:
-    """A predicate, a search or both, and what is made of the rows that match."""
+    """A predicate, a search or both, and the result to compute from the matching rows."""
 
     shape: str
     where: str | None
     query: str | None
     matches: Test
-    # a search text that Spark gets by the column it looks into
+    # the column that the search names in Spark SQL
     column: str = "message"
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Question:
         return table.aggregate(functions, **given).to_pylist()
 
     def truth(self, rows: Sequence[Row]) -> Any:
-        """The answer over rows."""
+        """The expected answer, computed from rows."""
         chosen = [row for row in rows if self.matches(row)]
         if self.shape == "rows":
             return multiset(chosen)
@@ -70,7 +70,7 @@ class Question:
         ]
 
     def sql(self, columns: Sequence[str]) -> str:
-        """The same question as a statement; `{t}` is the table."""
+        """The same query as a SQL statement; `{t}` is the table."""
         search = None if self.query is None else f"{self.column} indexquery '{self.query}'"
         tests = [f"({each})" for each in (self.where, search) if each is not None]
         condition = f" WHERE {' AND '.join(tests)}" if tests else ""
@@ -129,7 +129,7 @@ def _is(name: str, test: Callable[[Any], bool]) -> Test:
 
 
 def _message(test: Callable[[str], bool]) -> Test:
-    """A test of the column `message`, which has another name in some versions."""
+    """A test of the column `message`, which is renamed in some versions."""
 
     def found(row: Row) -> bool:
         text = row[message_column(row)]
@@ -139,7 +139,7 @@ def _message(test: Callable[[str], bool]) -> Test:
 
 
 def message_column(names: Container[str]) -> str:
-    """What the column `message` is called."""
+    """The current name of the column `message`."""
     return "message" if "message" in names else "body"
 
 
@@ -181,7 +181,7 @@ SHAPES = ("rows", "rows", "count", "top", "groups", "totals")
 
 
 def draw(rng: random.Random, made: int, column: str = "message") -> Question:
-    """A question about rows with ids up to `made`; `column` is what `message` is called."""
+    """A random query of rows with ids up to `made`; `column` is the current name of `message`."""
     where, test = rng.choice(_predicates(rng, made))
     shape = rng.choice(SHAPES)
     if rng.random() < 0.5:
@@ -199,5 +199,5 @@ def _renamed(where: str | None, column: str) -> str | None:
 
 
 def open_index(place: str, **options: str) -> Table:
-    """The companion, as a process opens it that never saw it before."""
+    """Open the companion as a new process would."""
     return indextables.open(place, options=options)

@@ -1,4 +1,4 @@
-"""Rows of generated sources: few words, few levels, nulls, partitions with awkward names."""
+"""Rows of generated sources: few words, few levels, nulls, partitions with unusual names."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SCHEMA = pa.schema(
 
 @dataclass
 class RowMaker:
-    """Makes rows that never had the same `id` before."""
+    """Makes rows with unique ids."""
 
     rng: random.Random
     made: int = field(default=0)
 
     def rows(self, most: int = 9, day: str | None = None, *, extra: bool = False) -> list[Row]:
-        """A few rows, of one day if one is named; with the column `extra` if it is asked for."""
+        """Make a few rows, all of one day if it is given, optionally with the column `extra`."""
         days = DAYS if day is None else (day,)
         return [self._row(self.rng.choice(days), extra=extra) for _ in range(self._count(most))]
 
@@ -59,7 +59,7 @@ class RowMaker:
 
 
 def to_arrow(rows: list[Row]) -> pa.Table:
-    """Rows as a writer takes them."""
+    """Convert rows to an Arrow table for a writer."""
     kinds = {name: SCHEMA.field(name).type for name in SCHEMA.names} | {"extra": pa.int64()}
     names = list(rows[0]) if rows else SCHEMA.names
     return pa.table(

@@ -1,7 +1,7 @@
-"""Sources that real writers change at random, and the rows that each of their versions has.
+"""Sources that real writers change at random, and the rows of each of their versions.
 
-What a version holds is asked of the format's own library when the version is written: a library
-that lists files wrongly would otherwise agree with us.
+The rows of a version are read with the format's own library right after it is written. Otherwise a
+library that lists files incorrectly would agree with the index.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from tests.unit.sources.delta_tables import HandWrittenDelta
 
 
 class History(Protocol):
-    """A source with a past."""
+    """A source with its history."""
 
     kind: str
     location: str
     maker: RowMaker
-    # whether files of older versions may be gone
+    # whether files of older versions may be deleted
     lossy: bool
 
     def change(self) -> str:
-        """Change the source; what was done."""
+        """Change the source; return what was done."""
 
     def now(self) -> tuple[str, list[Row]]:
         """The newest version and its rows."""
 
     def past(self) -> dict[str, list[Row]]:
-        """The versions that can be asked for, with their rows."""
+        """The readable versions with their rows."""
 
 
 def _steps(history: Any, names: list[str]) -> Callable[[], str]:
@@ -52,7 +52,7 @@ def _steps(history: Any, names: list[str]) -> Callable[[], str]:
 
 
 class DeltaHistory:
-    """A Delta table written by `deltalake`, partitioned by day or not."""
+    """A Delta table written by `deltalake`, optionally partitioned by day."""
 
     kind = "DELTA"
 
@@ -137,7 +137,7 @@ class DeltaHistory:
 
 
 class VectorHistory:
-    """A Delta table whose rows are deleted by vectors that grow, shrink and go."""
+    """A Delta table with deletion vectors that grow, shrink and disappear."""
 
     kind = "DELTA"
 
@@ -239,7 +239,7 @@ class VectorHistory:
 
 
 class IcebergHistory:
-    """An Iceberg table written by `pyiceberg` in a catalog of its own."""
+    """An Iceberg table written by `pyiceberg` in a separate catalog."""
 
     kind = "ICEBERG"
 
@@ -281,18 +281,18 @@ class IcebergHistory:
 
     @property
     def message(self) -> str:
-        """What the column `message` is called now."""
+        """The current name of the column `message`."""
         return message_column(self.table.schema().as_arrow().names)
 
     def _note(self) -> None:
         snapshot = self.table.current_snapshot()
         assert snapshot is not None
         number = snapshot.snapshot_id
-        # a snapshot has the schema that it was written with, not that of today
+        # a snapshot has the schema it was written with, not the current one
         self._past[str(number)] = self.table.scan(snapshot_id=number).to_arrow().to_pylist()
 
     def _fresh(self) -> pa.Table:
-        """Rows with the columns that the table has now."""
+        """Make rows with the current columns of the table."""
         now = self.table.schema().as_arrow()
         rows = self.maker.rows(extra="extra" in now.names)
         table = to_arrow(rows)
@@ -321,7 +321,7 @@ class IcebergHistory:
         )
 
     def hide(self) -> None:
-        """Delete rows by position, as engines that merge on read do."""
+        """Delete rows by position, as merge-on-read engines do."""
         tasks = list(self.table.scan().plan_files())
         if tasks:
             task = self.maker.rng.choice(tasks)
@@ -331,7 +331,7 @@ class IcebergHistory:
     def upsert(self) -> None:
         snapshot = self.table.current_snapshot()
         if snapshot is None or snapshot.schema_id != self.table.schema().schema_id:
-            # the library compares with the columns that the newest snapshot was written with
+            # the library compares with the columns of the newest snapshot
             self.append()
         old = self.maker.rng.randint(1, self.maker.made)
         rows = self._fresh()

@@ -1,4 +1,4 @@
-"""Damaged sources: a query says what is wrong with which file, and never returns fewer rows."""
+"""Damaged sources: a query names the file and the damage, and never returns fewer rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MISSING, CHANGED, SOURCE = "COMPANION_FILE_MISSING", "COMPANION_FILE_CHANGED", "
 
 
 def rows(first: int, count: int = 50) -> pa.Table:
-    """Rows of the same sizes, whatever their numbers are."""
+    """Rows whose size does not depend on their numbers."""
     numbers = range(first, first + count)
     return pa.table(
         {
@@ -34,7 +34,7 @@ def rows(first: int, count: int = 50) -> pa.Table:
 
 
 class _Delta:
-    """The least that an index asks of its source here."""
+    """The methods of a source that these tests need."""
 
     kind, lossy = "DELTA", True
 
@@ -56,20 +56,20 @@ def truncate(file: Path) -> None:
 
 
 def replace_alike(file: Path, count: int = 50) -> None:
-    """Put other rows in the place of a file; its size stays."""
+    """Replace the rows of a file; its size stays the same."""
     facts, data = file.stat(), io.BytesIO()
     pq.write_table(
         rows(1000, count), data, compression="zstd", store_schema=False, write_statistics=False
     )
     small = data.getvalue()
     footer = len(small) - 8 - int.from_bytes(small[-8:-4], "little")
-    # what lies between the last page and the footer is read by nobody
+    # the bytes between the last page and the footer are never read
     padding = bytes(facts.st_size - len(small))
     file.write_bytes(small[:footer] + padding + small[footer:])
 
 
 def scramble(file: Path) -> None:
-    """Damage the pages of the last column, or the whole of a file that is not Parquet."""
+    """Damage the pages of the last column, or a whole file that is not Parquet."""
     data = bytearray(file.read_bytes())
     start, end = 4, len(data)
     if data.startswith(b"PAR1"):
@@ -126,12 +126,12 @@ def test_an_indexed_file_is_damaged(index: Index, kind: str, options: dict[str, 
             ASKED[name](open_index(index.place, **options))
         assert failed.value.code == code, name
         assert file.name in str(failed.value)
-    # what the index answers alone it still answers
+    # queries that need only the index still work
     table = open_index(index.place, **options)
     assert (table.count(), table.count(query="word3")) == (50, 5)
 
 
-# a file that nobody has seen cannot be told from another one of its size and rows
+# an unread file cannot be told from another one with the same size and number of rows
 @pytest.mark.parametrize("kind", sorted({*DAMAGE} - {"replaced"}))
 def test_a_pending_file_is_damaged(index: Index, kind: str):
     damage, code = DAMAGE[kind]
@@ -151,7 +151,7 @@ def test_a_pending_file_is_damaged(index: Index, kind: str):
 
 
 def test_a_file_with_another_number_of_rows_is_refused(index: Index):
-    """Nobody has seen the file before, but the log of the source says how many rows it has."""
+    """The file was never read before, but the log of the source has its number of rows."""
     before = set(files(index))
     write_deltalake(index.history.location, rows(500), mode="append")
     (file,) = set(files(index)) - before
@@ -218,7 +218,7 @@ def test_a_vector_that_names_rows_beyond_its_file_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("feature", ["typeWidening", "typeWidening-preview"])
 def test_widened_types_are_refused_by_the_name_of_the_feature(tmp_path: Path, feature: str):
-    """The library does not read such tables: an error says so, and no row is returned."""
+    """The library cannot read such tables: this is an error, and no row is returned."""
     source, index = _Vectors(tmp_path), Index(tmp_path, None, "")
     source.add()
     build = partial(index.run, f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.place)}")
@@ -231,12 +231,12 @@ def test_widened_types_are_refused_by_the_name_of_the_feature(tmp_path: Path, fe
         with pytest.raises(IndexTablesError, match=r"(?i)typeWidening") as failed:
             ask()
         assert failed.value.code == SOURCE
-    # the version that was indexed is as readable as before
+    # the indexed version is still readable
     assert open_index(index.place, **INDEXED).count("id < 10") == 10
 
 
 class _Vectors:
-    """A Delta table of one file, whose log may tell lies about its deletion vector."""
+    """A Delta table of one file, whose log may be wrong about its deletion vector."""
 
     def __init__(self, folder: Path) -> None:
         kinds = {"id": "long", "message": "string"}

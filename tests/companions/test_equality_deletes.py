@@ -1,4 +1,4 @@
-"""Equality deletes of Iceberg: rows of older files that have the values are gone, others stay."""
+"""Equality deletes of Iceberg remove the rows with the values from older files, and no others."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_positions_and_values_together(tmp_path):
     delete_values(table, pa.table({"id": pa.array([4], pa.int64())}))
     assert ids(index) == [3]
     assert open_index(index.place).aggregate(["sum(id)"]).to_pylist() == [{"sum(id)": 3}]
-    # the column leaves the table, what was deleted by it stays deleted
+    # after the column is dropped, the rows it deleted stay deleted
     with table.update_schema() as change:
         change.delete_column("level")
     assert ids(index) == [3]

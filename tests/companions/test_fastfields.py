@@ -1,4 +1,4 @@
-"""Columnar copies in the index: they make answers faster and never change them."""
+"""Columnar copies in the index make answers faster and never change them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_answers_do_not_depend_on_columnar_copies(
 ):
     index = built(tmp_path, f"INDEXING MODES ('key':'{mode}') {clause}")
     if mode == "exact_only":
-        # the index has a hash of each value, and no copy of it
+        # the index has only a hash of each value
         fast = fast - {"key"}
     assert fast_columns(index) == fast
     check(index)

@@ -1,4 +1,4 @@
-"""Generated histories: whatever happened to source and index, answers are those of the source."""
+"""Generated histories: after any changes of source and index, answers are those of the source."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_answers_are_those_of_the_source(kind: str, seed: int, tmp_path: Path):
 @pytest.mark.parametrize("block", range(10))
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_answers_are_those_of_the_source_in_many_histories(kind: str, block: int, tmp_path: Path):
-    first = random.randrange(10**9)  # new ones every time; the seed is in the failure
+    first = random.randrange(10**9)  # new histories in every run; the failure shows the seed
     for seed in range(first, first + 15):
         run_history(kind, seed, tmp_path / str(seed))
 
 
 def run_history(kind: str, seed: int, folder: Path) -> None:
-    """Change source and index in turn, and ask after every step."""
+    """Change source and index in turn, and query after every step."""
     folder.mkdir(exist_ok=True)
     rng = random.Random(f"{kind} {seed}")
     history = HISTORIES[kind](folder, rng)
@@ -65,7 +65,7 @@ def run_history(kind: str, seed: int, folder: Path) -> None:
 
 
 def ask(index: Index, rng: random.Random) -> None:
-    """Ask for the newest version, for an older one, and for the one that was indexed."""
+    """Query the newest version, an older one, and the indexed one."""
     history = index.history
     _, rows = history.now()
     for _ in range(QUESTIONS):
@@ -80,7 +80,7 @@ def ask(index: Index, rng: random.Random) -> None:
 
 
 def tend(index: Index, rng: random.Random) -> str:
-    """Something that may happen to the index."""
+    """Apply a random operation to the index."""
     kind = rng.choice(["build", "build", "kill", "kill", "kill", "merge", "purge", "drop", "back"])
     before = index.complete.get(index.version())
     if kind == "build":

@@ -1,4 +1,4 @@
-"""Generated histories queried through Spark: by the planner process, and by tasks on executors."""
+"""Generated histories, queried through Spark: by the planner process and by tasks on executors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_both_ways_of_reading_answer_as_the_source_in_many_histories(
 
 
 def ask_history(spark: Any, kind: str, seed: str, folder: Path, steps: int) -> None:
-    """Change source and index in turn; after every step ask both ways."""
+    """Change source and index in turn; query in both ways after every step."""
     folder.mkdir(exist_ok=True)
     rng = random.Random(seed)
     history = HISTORIES[kind](folder, rng)

@@ -14,7 +14,7 @@ from tests.companions.questions import open_index
 
 
 class HandMadeSource:
-    """A source whose rows are given by hand."""
+    """A source with rows that the test provides."""
 
     lossy = False
 
@@ -53,7 +53,7 @@ def merge(index: Index) -> None:
 
 
 def test_splits_of_different_columns_are_merged(index: Index):
-    """A column was added between the splits: rows are indexed again from the source."""
+    """A column was added between the splits: the merge reindexes rows from the source."""
     extra = pa.array([10, None], pa.int64())
     write_deltalake(
         index.history.location, rows(4, 5, extra=extra), mode="append", schema_mode="merge"
@@ -73,7 +73,7 @@ def test_splits_of_different_columns_are_merged(index: Index):
 
 
 def test_splits_of_different_encodings_are_merged(tmp_path: Path):
-    """One split has dates that only whole numbers hold, the other has not."""
+    """Only one split has dates that must be stored as integers."""
     source = tmp_path / "source"
     source.mkdir()
     seen = pa.array([1, 2], pa.date32())
@@ -85,7 +85,7 @@ def test_splits_of_different_encodings_are_merged(tmp_path: Path):
     made.clauses = ""
     made.build()
     kinds = {row["docMappingRef"] for row in open_index(made.place).files().to_pylist()}
-    assert len(kinds) == 2, "the splits are alike, there is nothing to test"
+    assert len(kinds) == 2, "the splits have the same encoding: nothing to test"
     merge(made)
     for options in ({}, INDEXED):
         table = open_index(made.place, **options)
@@ -117,7 +117,7 @@ def test_prewarming_reads_the_source(index: Index, segments: str):
         file.unlink()
     (done,) = index.run(f"{text} ON FIELDS (message)")
     if segments == "PARQUET_FAST":
-        # words are searched in the index; they have no columnar copy
+        # searched words come from the index and have no columnar copy
         assert done["status"] == "success"
     else:
         assert done["status"].startswith("error: ")
@@ -125,7 +125,7 @@ def test_prewarming_reads_the_source(index: Index, segments: str):
 
 
 def test_purging_leaves_the_source_alone(tmp_path: Path):
-    """The index lies in the folder of its source; old files that it does not name are not its."""
+    """The index is in the folder of its source; old files that it does not name are not its own."""
     source = tmp_path / "delta"
     write_deltalake(source, rows(1, 2))
     made = Index(tmp_path, HandMadeSource("DELTA", source), "INDEXING MODES ('message':'text')")

@@ -1,4 +1,4 @@
-"""Indexing modes: what a search finds, and that answers do not depend on the mode."""
+"""Indexing modes change what a search finds, but not the answers of predicates."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_modes_of_text(tmp_path: Path, source: Path, mode: str, hits: dict, when
         options = INDEXED
     for query, ids in hits.items():
         assert found(index, query, **options) == ids, query
-    # predicates are about values, whatever the index holds of them
+    # predicates compare values, whatever the index stores of them
     table = open_index(index.place, **options)
     assert table.count(where=f"message LIKE '%{OTHER}%'") == 1
     assert table.count(where="message IS NULL") == 1

@@ -1,4 +1,4 @@
-"""REPAIR of a companion whose log is lost: its splits know the source."""
+"""REPAIR of a companion that has lost its log: its splits name the source."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def test_a_delta_companion_follows_its_source_again(tmp_path: Path, merged: bool
     if merged:
         merge(index)
     DeltaTable(place).delete("id = 2")
-    # splits that were merged away are found again, and change nothing
+    # splits that were merged are found again, which changes nothing
     repair(index, 4 if merged else 3)
     assert ids(index) == [1, 3, 4]
     assert open_index(index.place).search("even", ["id"])["id"].to_pylist() == [4]
     with pytest.raises(IndexTablesError) as failed:
         ids(index, **INDEXED)
     assert failed.value.code == "COMPANION_INCOMPLETE"
-    # the file that the delete rewrote is all there is to index
+    # only the file that the delete rewrote is left to index
     assert index.build()["parquet_files_indexed"] == 1
     assert ids(index, **INDEXED) == [1, 3, 4]
 
@@ -70,7 +70,7 @@ def test_splits_that_were_built_in_another_way_are_left_out(tmp_path: Path):
     index.build()
     index.clauses = "INDEXING MODES ('message':'string') INVALIDATE ALL PARTITIONS"
     index.build()
-    # the split of words is removed, but not purged
+    # the split that indexes words is removed but not purged
     repair(index, 1)
     assert open_index(index.place).search("message:even", ["id"]).num_rows == 0
     assert open_index(index.place).search('message:"word2 even"', ["id"])["id"].to_pylist() == [2]

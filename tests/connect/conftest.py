@@ -1,4 +1,4 @@
-"""A Connect server that all tests of this folder share."""
+"""A Spark Connect server that all tests of this folder share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tests.connect.server import connect_server
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory):
-    """Where the server listens."""
+    """The address of the server."""
     with connect_server(tmp_path_factory.mktemp("connect")) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def remote(address):
-    """A client's session; it lives beside a classic one, which `SparkSession.builder` forbids."""
+    """A client session next to a classic one, which `SparkSession.builder` does not allow."""
     from pyspark.sql.connect.session import SparkSession
 
     session = SparkSession.builder.remote(address).create()

@@ -1,4 +1,4 @@
-"""A Spark Connect server in a process of its own, on a free port of this machine."""
+"""Spark Connect and SQL servers in separate processes, on free local ports."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _PATIENCE_S = 240
 
 
 def environment() -> dict[str, str]:
-    """Spark's scripts find this interpreter and nothing of a session that runs already."""
+    """The environment for Spark's scripts: this interpreter, and nothing of a running session."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     return {**kept, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(HOME)}
 
 
 def settings(folder: Path) -> dict[str, str]:
-    """What a server needs: our two settings, and a place of its own."""
+    """The settings of a server: the two of IndexTables, and its own folders."""
     return {
         **spark_conf(),
         "spark.master": "local[2]",
@@ -41,7 +41,7 @@ def settings(folder: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def spark_server(folder: Path, main: str, port: int, conf: Mapping[str, str]):
-    """Runs a server of Spark until the end of the block."""
+    """Run a Spark server until the end of the block."""
     command = [str(HOME / "bin" / "spark-submit")]
     given = {**settings(folder), **conf}
     command += [part for key, value in given.items() for part in ("--conf", f"{key}={value}")]
@@ -60,7 +60,7 @@ def spark_server(folder: Path, main: str, port: int, conf: Mapping[str, str]):
 
 @contextlib.contextmanager
 def connect_server(folder: Path, more: Mapping[str, str] | None = None):
-    """The address of a running Connect server; it is stopped at the end."""
+    """Run a Connect server until the end of the block; its address."""
     port, prefix = free_port(), "spark.connect.grpc.binding"
     conf = {**(more or {}), f"{prefix}.address": "127.0.0.1", f"{prefix}.port": str(port)}
     main = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -70,7 +70,7 @@ def connect_server(folder: Path, more: Mapping[str, str] | None = None):
 
 @contextlib.contextmanager
 def thrift_server(folder: Path):
-    """The JDBC address of a running SQL server; it is stopped at the end."""
+    """Run a SQL server until the end of the block; its JDBC address."""
     port, prefix = free_port(), "spark.hive.server2.thrift"
     conf = {f"{prefix}.bind.host": "127.0.0.1", f"{prefix}.port": str(port)}
     main = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"

@@ -1,4 +1,4 @@
-"""Everything a client can do, through Spark Connect."""
+"""All client operations through Spark Connect."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_rows_come_back(remote, path):
 def test_typical_words_in_sql(remote, path):
     call = "indextables_significant_terms('{path}', 'message', 'level:ERROR', 3)"
     found = remote.sql("SELECT * FROM " + call.format(path=path)).collect()
-    assert found == []  # no word is in two of these rows
+    assert found == []  # no word occurs in two of these rows
     remote.createDataFrame([(4, "ERROR", "timeout of cart")], EVENTS_SCHEMA).write.format(
         "indextables"
     ).mode("append").save(path)

@@ -1,4 +1,4 @@
-"""Tables created and views made through Spark Connect."""
+"""Tables and views created through Spark Connect."""
 
 from __future__ import annotations
 

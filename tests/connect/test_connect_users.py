@@ -1,4 +1,4 @@
-"""What users do on their first day, through Spark Connect."""
+"""First steps of a user, through Spark Connect."""
 
 from __future__ import annotations
 

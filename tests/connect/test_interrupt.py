@@ -1,4 +1,4 @@
-"""A client interrupts a query that waits for a silent store: the planner stops waiting."""
+"""When a client interrupts a query of a store that never answers, the planner stops waiting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_an_interrupted_query_gives_up_its_request(remote):
             except PySparkException as failure:
                 failures.append(str(failure))
 
-        # a daemon, so that a query that is never interrupted fails this test and ends with it
+        # a daemon thread, so that a query that is never interrupted ends with this test
         asking = threading.Thread(target=ask, daemon=True)
         asking.start()
         with closing(silent.accept()[0]) as connection:
@@ -44,5 +44,5 @@ def test_an_interrupted_query_gives_up_its_request(remote):
             asking.join(PATIENCE_S)
             assert len(failures) == 1
             assert "OPERATION_CANCELED" in failures[0]
-            while connection.recv(4096):  # until the planner closes it
+            while connection.recv(4096):  # blocks until the planner closes it
                 pass

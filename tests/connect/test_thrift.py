@@ -1,4 +1,4 @@
-"""Clients of JDBC, such as BI tools, through Spark's SQL server."""
+"""JDBC clients, such as BI tools, through Spark's SQL server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def address(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ask(address):
-    """The rows of some statements, which a client of its own runs; or what it says of an error."""
+    """Run statements in a new client; return their rows, or the client's error message."""
 
     def run(*statements: str, fails: bool = False):
         command = [str(HOME / "bin" / "beeline"), "-u", address, "--silent=true"]
@@ -31,7 +31,7 @@ def ask(address):
             command, check=False, env=environment(), capture_output=True, text=True
         )
         assert (done.returncode != 0) == fails, done.stderr
-        # the client shows its prompt before what it prints
+        # the client prints its prompt before its output
         shown = re.sub(r"(?m)^(\d+: jdbc:\S+> )+", "", done.stdout)
         return done.stderr if fails else list(csv.reader(shown.split("\n")[:-1]))
 

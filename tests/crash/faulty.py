@@ -1,4 +1,4 @@
-"""A store on this disk whose requests are lost, get no answer, are late or are sent twice."""
+"""A local store whose requests are lost, get no answer, arrive late or arrive twice."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tests.crash.verbs import VERSION_FILE
 from indextables.errors import error
 from indextables.storage.store import Store
 
-# what becomes of the put of a version: it never arrives, its answer never does, it arrives when
-# nobody waits any more, it arrives twice
+# faults of the put of a version: the request never arrives, its answer never arrives, the request
+# arrives after its caller has given up, it arrives twice
 NEVER, NO_ANSWER, LATE, TWICE = "never arrives", "no answer", "late", "twice"
 KINDS = (NEVER, NO_ANSWER, LATE, TWICE)
 
 
 @dataclass
 class FaultyDisk:
-    """Stands in the place of `Store.put`; `rule` says what becomes of a version file's put."""
+    """Replaces `Store.put`; `rule` chooses the fault of each put of a version file."""
 
     rule: Callable[[str], str | None]
     late: list[Callable[[], Any]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class FaultyDisk:
         patch.setattr(Store, "put", put)
 
     def deliver(self, rng: random.Random | None = None) -> None:
-        """Everything that was late arrives."""
+        """Deliver all late requests."""
         if rng is not None:
             rng.shuffle(self.late)
         for arrive in self.late:
@@ -62,7 +62,7 @@ def always(kind: str) -> Callable[[str], str | None]:
 
 
 def first(count: int, kind: str) -> Callable[[str], str | None]:
-    """The first few puts of versions fail."""
+    """A rule that fails the first `count` puts."""
     left = [count]
 
     def rule(_: str) -> str | None:
@@ -73,6 +73,6 @@ def first(count: int, kind: str) -> Callable[[str], str | None]:
 
 
 def drawn(rng: random.Random) -> Callable[[str], str | None]:
-    """Any put may fail in any way."""
+    """A rule that fails puts at random."""
     chance = rng.choice([0.3, 0.6, 0.9])
     return lambda _: rng.choice(KINDS) if rng.random() < chance else None

@@ -1,4 +1,4 @@
-"""One of several writers of a table: appends and overwrites, each named in the history.
+"""One of several writers of a table, whose appends and overwrites are named in the history.
 
 Run as `python -m tests.crash.rival PATH WRITER COUNT DOOR`; the door is `plain` or `spark`.
 """
@@ -29,7 +29,7 @@ Door = Callable[[str, list[int], str, bool], None]
 
 
 def ids_of(name: str) -> list[int]:
-    """The rows of an operation, by its name `writer:number:kind`."""
+    """The rows of an operation, from its name `writer:number:kind`."""
     writer, number, _ = name.split(":")
     return [int(writer) * 1_000_000 + int(number) * 1000 + i for i in range(7)]
 

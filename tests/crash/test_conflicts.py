@@ -1,7 +1,7 @@
-"""Every pair of verbs: what becomes of a change when another one was faster.
+"""Every pair of verbs: the outcome of a change when another one commits first.
 
-The verbs run as their doors run them; the rival runs when the verb sends its version, so the verb
-has read, planned and written everything. The table is the one in docs/spec/PROTOCOL.md.
+The verbs run as their doors run them. The rival runs when the verb puts its version, so the verb
+has read, planned and written everything. The table is the one of docs/spec/PROTOCOL.md.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ WINNERS: dict[str, Callable[[Place], object]] = {
     "alter": alter([{"set": "other", "value": "2"}]),
     "restore": lambda p: p.sql("RESTORE INDEXTABLES '{path}' TO VERSION AS OF 0"),
 }
-# what becomes of the row's change after the column's: + as if it came after it, = without the rows
-# that are gone, x refused
+# the outcome of the row's change after the column's: + applied as if it started later, = applied
+# without the rows that are gone, x fails
 TABLE = {
     "append":          "+ + + + + + + x + + +",
     "overwrite":       "+ + + + + + + x + + +",
@@ -79,7 +79,7 @@ PAIRS = [(mine, winner) for mine in TABLE for winner in WINNERS]
 
 
 def race(place: Place, mine: str, winner: str) -> bool:
-    """Run a verb whose version another verb takes just before its commit; whether it committed."""
+    """Run a verb, and another one just before its commit; return whether the verb committed."""
     whole = Store.put
     with pytest.MonkeyPatch.context() as patch:
 
@@ -106,7 +106,7 @@ def in_order(mine: str, winner: str, root: str) -> list[verbs.Row]:
 
 
 def only(winner: str, mine: str, root: str) -> Place:
-    """The table after the rival alone."""
+    """The rows after the rival alone."""
     place = verbs.prepared(mine, root)
     WINNERS[winner](place)
     return place
@@ -117,12 +117,12 @@ def test_a_pair_does_what_the_table_says(tmp_path, mine, winner):
     verdict = TABLE[mine].split()[list(WINNERS).index(winner)]
     place = verbs.prepared(mine, str(tmp_path))
     if mine == "purge":
-        WINNERS[winner](place)  # it commits nothing: there is no version to take
+        WINNERS[winner](place)  # it commits nothing, so there is no race
     committed = race(place, mine, winner)
     found = place.rows()
     alone = only(winner, mine, str(tmp_path))
     if mine == "merge splits":
-        # it does not fail when it leaves out what was changed, but commits nothing
+        # it skips what was changed, so it does not fail but commits nothing
         committed = place.open().version > alone.open().version
     assert committed == (verdict != "x")
     if verdict == "x" or mine == "purge":
@@ -135,7 +135,7 @@ def test_a_pair_does_what_the_table_says(tmp_path, mine, winner):
 
 
 def are_gone(found: list[verbs.Row], alone: Place) -> bool:
-    """Rows that were found for a delete and that the rival replaced are other rows, and stay."""
+    """Rows that the rival replaced are different rows: a delete that found them keeps them."""
     old = [row for row in found if row[2].startswith("first") and row[0] < 10]
     return set(found) <= set(alone.rows()) and not old
 

@@ -1,4 +1,4 @@
-"""Changes check first whether they are allowed, and reads cope with a concurrent clean-up."""
+"""Changes first check whether they are allowed, and reads cope with a concurrent clean-up."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def files_of(place: Place) -> list[str]:
 
 
 def outcome(change, place: Place) -> str:
-    """What a change that must not happen says, as an error or in its answer."""
+    """The error or the answer of a change that must not happen."""
     try:
         return str(change(place))
     except indextables.errors.IndexTablesError as refused:
@@ -68,7 +68,7 @@ def test_a_companion_index_is_not_changed(tmp_path, change):
 
 
 def companion(folder, **options: str) -> Place:
-    """A table that says of itself that it follows another one."""
+    """A table whose metadata says that it is a companion."""
     place = Place(f"{folder}/companion")
     place.save("append", rows(0, 15), **options)
     log = open_log(open_store(place.path))
@@ -82,7 +82,7 @@ def companion(folder, **options: str) -> Place:
 
 
 def test_a_companion_index_is_counted_and_searched(tmp_path, monkeypatch):
-    # rows of other writers' companions are elsewhere; tables of our own are not written like that
+    # companions of other writers keep their rows elsewhere; this project does not write such tables
     monkeypatch.setattr("indextables.plan.fields._check_readable", lambda *_: None)
     options = {"indexing.typemap.text": "text", "indexing.indexonlyfields": "text"}
     table = companion(tmp_path, **options).open()
@@ -115,7 +115,7 @@ def test_first_appends_at_once_all_succeed(tmp_path):
 
 
 def rival_first(place: Place, mode: str, rival: pa.Table, **options: str) -> None:
-    """A first save whose version 0 another save takes just before its commit."""
+    """Run a first save, and another save that commits version 0 just before it."""
     whole = Store.put
     with pytest.MonkeyPatch.context() as patch:
 

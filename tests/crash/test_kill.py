@@ -1,4 +1,4 @@
-"""A writer is killed at any point: the table is as before or after, PURGE cleans the rest."""
+"""A writer is killed at any point: the table is unchanged or changed, and PURGE cleans up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from indextables.sql.local import LocalContext
 from indextables.storage import open_store
 
 ROOT = Path(__file__).parents[2]
-# operations of one life of a writer
+# operations of a writer before it ends
 AHEAD = 4
 
 
@@ -33,9 +33,9 @@ def spawn(path: str, first: int, step: int) -> subprocess.Popen[str]:
 
 
 def live_and_die(path: str, first: int, seed: int) -> int:
-    """Let a writer work until it is killed; the last operation it reported as done."""
+    """Run a writer until it is killed; return the last operation it reported as done."""
     chance = random.Random(seed)
-    # three of four die at a step of their own, the others when another process says so
+    # three of four kill themselves at a step, the others are killed by this process
     writer = spawn(path, first, chance.randint(1, 40) if seed % 4 else 0)
     assert writer.stdout is not None
     if seed % 4 == 0:
@@ -55,16 +55,16 @@ def ids(path: str) -> list[int]:
 
 
 def check_old_or_new(path: str, first: int, done: int) -> int:
-    """The table stands after some operation at or after the last reported one; which one."""
+    """Find the operation whose rows the table has: the last reported one, or a later one."""
     found = ids(path) if open_log(open_store(path)).exists() else []
     for number in range(max(done, first - 1), first + AHEAD):
         if found == expected(number):
             return number
-    raise AssertionError(f"{len(found)} rows are of no version from {done} on")
+    raise AssertionError(f"{len(found)} rows match no operation from {done} on")
 
 
 def check_purge(path: str) -> None:
-    """PURGE leaves what versions refer to, and nothing else."""
+    """Run PURGE: it must keep what versions refer to, and nothing else."""
     before = ids(path)
     context = LocalContext(OPTIONS)
     table = open_table(path, context)

@@ -1,4 +1,4 @@
-"""Several writers at once, and whole Spark jobs that are killed: history and rows agree."""
+"""Concurrent writers and killed Spark jobs: history and rows agree."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def spawn(path: str, writer: int, count: int, door: str) -> subprocess.Popen[str
 
 
 def named(path: str) -> list[str]:
-    """The operations in the history, in their order."""
+    """The operations in the history, in order."""
     entries = open_log(open_store(path)).history()
     return [e.user_metadata for e in entries if e.user_metadata is not None][::-1]
 
 
 def check_history(path: str, done: set[str], begun: set[str]) -> None:
-    """Everything reported as done is there once, and the rows agree with the history."""
+    """Check that each operation reported as done is there once, and that rows match the history."""
     names = named(path)
     assert len(names) == len(set(names))
     assert done <= set(names) <= begun
@@ -108,13 +108,13 @@ def test_killed_workers_cost_no_rows_and_double_none(table_path, seed):
         for worker in workers:
             os.kill(worker, signal.SIGKILL)
     output += job.communicate()[0]
-    assert killed, "no worker was there to be killed"
+    assert killed, "no worker was killed"
     check_history(table_path, operations_in(output, "done"), operations_in(output, "begin"))
     check_purge(table_path)
 
 
 def _listen(job: subprocess.Popen[str], operations: int) -> str:
-    """Read until so many operations have begun."""
+    """Read the output of a job until this many operations have begun."""
     assert job.stdout is not None
     output = ""
     while output.count("begin") < operations and (line := job.stdout.readline()):
@@ -130,7 +130,7 @@ def _wait(job: subprocess.Popen[str], seconds: float) -> None:
 
 
 def _kill(job: subprocess.Popen[str], seed: int) -> None:
-    """Half of the jobs die whole, the others lose the program or the JVM, which ends the rest."""
+    """Kill all processes of every second job; of the others, the program or the JVM."""
     if seed % 2 == 0:
         os.killpg(job.pid, signal.SIGKILL)
     elif seed % 4 == 1:
@@ -143,7 +143,7 @@ def _kill(job: subprocess.Popen[str], seed: int) -> None:
 
 
 def _all_end(session: int) -> None:
-    """What is left of a job sees that it is alone, and goes."""
+    """Wait until the remaining processes of a job have noticed and exited."""
     end = time.monotonic() + 60
     while left := of_session(session):
         assert time.monotonic() < end, f"still there: {left}"

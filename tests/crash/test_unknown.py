@@ -1,7 +1,7 @@
-"""A commit with an unknown outcome: nothing is lost or duplicated, for every verb.
+"""Commits with an unknown outcome: no verb loses or duplicates anything.
 
-The worst case: the store takes the put of a version but its answer never comes, the verb gives up,
-and then the version is there. What it names must be there too.
+In the worst case, the store accepts the put of a version but never answers, the verb gives up, and
+the version appears later. The files it names must exist then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def rows_or_none(place: verbs.Place) -> list[verbs.Row] | None:
 
 
 def attempt(verb: str, place: verbs.Place, disk: FaultyDisk) -> bool:
-    """Run a verb over a failing disk; whether it says that it is done."""
+    """Run a verb over a failing disk; return whether it reports success."""
     with pytest.MonkeyPatch.context() as patch:
         disk.install(patch)
         try:
@@ -59,10 +59,10 @@ def test_the_table_is_whole_when_every_put_fails(tmp_path, verb, kind):
     assert done == (kind in (NO_ANSWER, TWICE))
     disk.deliver()
     found = rows_or_none(place)
-    # a table that was made in a version of its own may stand empty
+    # a table that is created in a separate version may be empty
     assert found in ([wanted] if done else [wanted, before, []])
     if kind == LATE and verb not in (*verbs.FIRST_VERBS, "repair"):
-        assert found == wanted, "what arrived late has lost its files"
+        assert found == wanted, "a late version has lost its files"
     if found is not None:
         check_whole(place)
 

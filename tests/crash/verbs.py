@@ -1,4 +1,4 @@
-"""Every verb that commits, as its doors run it, on a small table: for races and for failing stores.
+"""Every verb that commits, run as by its doors on a small table: for races and failing stores.
 
 A verb is a function of a `Place`. Rows are (id, part, text); parts are 0, 1 and 2.
 """
@@ -61,7 +61,7 @@ class Place:
         return Request({"properties": {"path": self.path}, "session": session, **body})
 
     def make(self) -> Place:
-        """The table that verbs are tried on: two saves, three parts."""
+        """Make the table for the verbs: two saves, three parts."""
         for start in (0, 15):
             self.save("append", rows(start, 15))
         return self
@@ -91,7 +91,7 @@ def rows(start: int, count: int, text: str = "first", part: int | None = None) -
 
 
 def change(place: Place, command: str, where: str, new: str | None = None, more: int = 0) -> None:
-    """A row-level command, as Spark's tasks and driver run it."""
+    """Run a row-level command as Spark's tasks and driver do."""
     table = place.open()
     found = table.scan([SPLIT, DOC, "id", "part", "text"], where).combine_chunks()
     op = 1 if new is None else 2
@@ -130,7 +130,7 @@ def _delta(op: int, found: pa.Table, new: str | None) -> pa.RecordBatch:
 
 
 def stream(place: Place) -> None:
-    """One batch of a streaming query, as the sink commits it."""
+    """Commit one batch of a streaming query, as the sink does."""
     body = {"overwrite": "none", "query_id": "stream"}
     begun, _ = write.begin(place.request(**body))
     spec = write.spec_of(place.request(**body))
@@ -141,7 +141,7 @@ def stream(place: Place) -> None:
 
 
 def repair(place: Place) -> None:
-    """A log is made for splits that have lost theirs."""
+    """Rebuild the log for splits that have lost theirs."""
     (answer,) = place.sql("REPAIR INDEXFILES TRANSACTION LOG '{path}/_transaction_log'")
     if not answer["status"].startswith("SUCCESS"):
         assert "it is not known whether" in answer["status"], answer
@@ -183,7 +183,7 @@ KEYED_VERBS: dict[str, Callable[[Place], object]] = {
     "keyed update": VERBS["update"],
     "keyed merge into": VERBS["merge into"],
 }
-# where there is no table yet
+# on a path without a table
 FIRST_VERBS: dict[str, Callable[[Place], object]] = {
     "create": lambda p: p.save("errorifexists", rows(0, 9, "created")),
     "first append": lambda p: p.save("append", rows(0, 9, "created")),
@@ -194,7 +194,7 @@ _numbers = itertools.count()
 
 
 def prepared(verb: str, root: str, options: dict[str, str] | None = None) -> Place:
-    """A fresh table that a verb can be tried on."""
+    """Make a new table for a verb."""
     place = Place(f"{root}/verb{next(_numbers)}", options or {}, verb in KEYED_VERBS)
     if verb in FIRST_VERBS:
         return place
@@ -209,7 +209,7 @@ def prepared(verb: str, root: str, options: dict[str, str] | None = None) -> Pla
 
 @cache
 def _template(keyed: bool) -> str:
-    """The table on this disk, made once to be copied."""
+    """Make the table on local disk once; tests copy it."""
     folder = tempfile.mkdtemp(prefix="indextables-verbs-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Place(f"{folder}/table", keyed=keyed).make().path
@@ -217,7 +217,7 @@ def _template(keyed: bool) -> str:
 
 @cache
 def expected(verb: str) -> list[Row]:
-    """The rows after a verb, on a table of which nothing fails."""
+    """The rows after a verb, on a table without failures."""
     with tempfile.TemporaryDirectory(prefix="indextables-verbs-") as folder:
         place = prepared(verb, folder)
         run(verb, place)
@@ -230,7 +230,7 @@ def run(verb: str, place: Place) -> None:
 
 
 def check_whole(place: Place) -> None:
-    """Everything any version names is there, and no commit is there twice."""
+    """Check that all files of all versions exist, and that no commit occurs twice."""
     log = place.context.log(place.path)
     listing = log.reader.listing()
     seen = []
@@ -242,4 +242,4 @@ def check_whole(place: Place) -> None:
         files = log.snapshot(version).files()
         for path in files["path"].to_pylist():
             assert log.store.head(path) is not None, f"version {version} has lost {path}"
-    assert len(seen) == len(set(seen)), "a commit is there twice"
+    assert len(seen) == len(set(seen)), "a commit occurs twice"

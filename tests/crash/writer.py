@@ -1,7 +1,7 @@
-"""A writer that does numbered operations on a table until it is done or killed.
+"""A writer that runs numbered operations on a table until it is done or killed.
 
-Run as `python -m tests.crash.writer PATH FIRST LAST KILL_AT`: at the n-th step that touches the
-store it kills itself with SIGKILL, before the step when n is odd and after it when n is even.
+Run as `python -m tests.crash.writer PATH FIRST LAST KILL_AT`: it kills itself with SIGKILL at the
+n-th access to the store, before the access if n is odd and after it if n is even.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ OPTIONS = {
 
 
 def rows_of(number: int) -> list[int]:
-    """The rows that an operation brings."""
+    """The rows of an operation."""
     chance = random.Random(number)
     return [number * 100 + i for i in range(chance.randint(5, 30))]
 
 
 def kind_of(number: int) -> str:
-    """What an operation does."""
+    """The kind of an operation."""
     kinds = ("append", "append", "overwrite", "replace", "delete", "merge", "purge")
     return "append" if number == 0 else random.Random(-number).choice(kinds)
 
@@ -73,7 +73,7 @@ def expected(last: int) -> list[int]:
 
 
 def operate(path: str, number: int) -> None:
-    """Do one operation; those that change rows are one commit, which carries the number."""
+    """Run one operation; a row change is one commit, which carries the number."""
     kind = kind_of(number)
     context = LocalContext(OPTIONS)
     if kind == "merge":
@@ -119,7 +119,7 @@ def _delete(path: str, number: int) -> None:
 
 
 def kill_at(step: int) -> None:
-    """Let this process die at a step that touches the store."""
+    """Kill this process at an access to the store."""
     count = 0
 
     def deadly(function: Any) -> Any:
@@ -140,7 +140,7 @@ def kill_at(step: int) -> None:
 
 
 def main() -> None:
-    """Say each operation that is done, so that a killer can tell how far it came."""
+    """Print each finished operation, so that the parent process knows the progress."""
     path, first, last, step = sys.argv[1], *map(int, sys.argv[2:])
     if step:
         kill_at(step)

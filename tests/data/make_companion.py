@@ -1,7 +1,7 @@
 """Write golden companion splits of this version: `python -m tests.data.make_companion NAME`.
 
-They are kept for good under `companion-<NAME>/`: `source/` has Parquet files, `index/` a split of
-each. Run it when the layout of splits changes, with a new name; never rewrite one that is there.
+They are kept permanently under `companion-<NAME>/`: Parquet files in `source/`, a split of each in
+`index/`. Run it with a new name when the layout of splits changes; never rewrite existing ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIELDS = [{"name": "message", "role": "text"}, {"name": "noise", "fast": False}]
 
 
 def rows(start: int) -> pa.Table:
-    """Rows with doubles of few digits, of many, of none, and with nulls."""
+    """Rows with doubles of few digits, of many digits, of none, and with nulls."""
     ids = range(start, start + 300)
     return pa.table(
         {
@@ -35,7 +35,7 @@ def rows(start: int) -> pa.Table:
 
 
 def main(name: str) -> None:
-    """Write two files and a split of each."""
+    """Write two files, and a split of each."""
     place = Path(__file__).parent / f"companion-{name}"
     (place / "source").mkdir(parents=True)
     source, store = (

@@ -1,8 +1,8 @@
 """Write golden tables of this version: `python -m tests.data.make_golden [NAME ...]`.
 
-Each is kept for good under `own-<version>/<name>/`, as `table/` and the rows it must give
+Each is kept permanently under `own-<version>/<name>/`, as `table/` and the rows it must return
 (`expected.parquet`). Run it when a persisted structure changes and add the tables under a new
-name; never rewrite one that is there: old files are what old tables look like.
+name. Never rewrite an existing table: it shows what older versions wrote.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _save(frame: DataFrame, path: str, *, by: tuple[str, ...] = (), **options: s
 
 
 def types_compatible(spark: SparkSession, path: str) -> DataFrame:
-    """Every type in the layout that other readers know."""
+    """Every type in the layout that other readers support."""
     frame = spark.sql(ALL_TYPES)
     _save(frame, path)
     return frame
@@ -75,7 +75,7 @@ def trigrams(spark: SparkSession, path: str) -> DataFrame:
 
 
 def trigrams_placed(spark: SparkSession, path: str) -> DataFrame:
-    """Trigrams with their places, some of them in capitals."""
+    """Trigrams with positions, some of them in capitals."""
     options = {"indexing.typemap.message": "text+ngram", "indexing.typemap.name": "string+ngram"}
     frame = spark.sql(ALL_TYPES).selectExpr("* EXCEPT (name)", "INITCAP(name) AS name")
     _save(frame, path, **options)
@@ -96,7 +96,7 @@ def capitals(spark: SparkSession, path: str) -> DataFrame:
 
 
 def doubles_lean(spark: SparkSession, path: str) -> DataFrame:
-    """Doubles of few digits in the lean layout, as it wrote doubles then; some rows deleted."""
+    """Doubles of few digits as the lean layout wrote them at the time; some rows deleted."""
     frame = spark.sql("""SELECT id, CONCAT('m ', id) AS message, id / 7 AS ratio,
         IF(id % 13 = 0, NULL, id * 37 % 5000 / IF(id < 100, 10, 1000)) AS value
         FROM RANGE(0, 200)""")
@@ -107,12 +107,12 @@ def doubles_lean(spark: SparkSession, path: str) -> DataFrame:
 
 
 def doubles_whole(spark: SparkSession, path: str) -> DataFrame:
-    """The same, with doubles as whole numbers of one and of three digits."""
+    """The same, with doubles as integers of one and of three digits."""
     return doubles_lean(spark, path)
 
 
 def partitioned(spark: SparkSession, path: str) -> DataFrame:
-    """Partition values of several types, odd characters, null."""
+    """Partition values of several types, special characters, null."""
     frame = spark.sql("""SELECT id, CONCAT('request ', id) AS message,
         CASE id % 4 WHEN 1 THEN 'a=b' WHEN 2 THEN 'c/d' WHEN 3 THEN 'ü %' END AS place,
         DATE_ADD(DATE'2024-01-01', CAST(id % 3 AS INT)) AS day FROM RANGE(0, 60)""")
@@ -153,7 +153,7 @@ def keyed(spark: SparkSession, path: str) -> DataFrame:
 
 
 def many_versions(spark: SparkSession, path: str) -> DataFrame:
-    """A state, manifests, tombstones and versions after it."""
+    """A state with manifests and tombstones, and versions after it."""
     for part in range(13):
         _save(spark.range(part * 10, part * 10 + 10).selectExpr("id", "'m' AS message"), path)
     spark.sql(f"DELETE FROM indextables.`{path}` WHERE id BETWEEN 20 AND 29")
@@ -176,7 +176,7 @@ TABLES: tuple[Callable[[SparkSession, str], DataFrame], ...] = (
 
 
 def main(names: list[str]) -> None:
-    """Write the named tables, or all that are not there yet."""
+    """Write the named tables, or all that do not exist yet."""
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.session.timeZone", "UTC")
     spark = indextables.configure(builder).getOrCreate()

@@ -1,4 +1,4 @@
-"""Every Python and SQL block a reader can copy runs, in the order of its page."""
+"""Every Python and SQL block that a reader can copy runs, in page order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 @pytest.mark.spark
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.stem)
 def test_the_blocks_of_a_page_run(page: Path, spark: Any, tmp_path: Path, monkeypatch: Any):
-    """Paths under /tmp in a page land in the test's own folder; `spark` is the session at hand."""
+    """Paths under /tmp become paths in the test's folder; `spark` is the test's session."""
     monkeypatch.chdir(tmp_path)
     before = set(spark.conf.getAll)
     try:
@@ -28,7 +28,7 @@ def test_the_blocks_of_a_page_run(page: Path, spark: Any, tmp_path: Path, monkey
     finally:
         for key in set(spark.conf.getAll) - before:
             spark.conf.unset(key)
-        # a page does not see the views of another one
+        # a page does not see the views of other pages
         for view in spark.catalog.listTables():
             if view.isTemporary:
                 spark.catalog.dropTempView(view.name)

@@ -11,12 +11,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
-# pages of the site that are files at the root of the repository (docs/site_hooks.py)
+# pages of the site that are files in the root of the repository (docs/site_hooks.py)
 ON_THE_SITE = {"architecture.md", "changelog.md", "contributing.md", "security.md"}
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub and mkdocs make them."""
+    """The anchors of a page's headings, as GitHub and mkdocs generate them."""
     found = set()
     for heading in re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text("utf-8")), re.MULTILINE):
         plain = re.sub(r"[`*_]", "", heading).strip().lower()

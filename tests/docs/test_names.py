@@ -1,4 +1,4 @@
-"""Every option, command, error and public function is on a page, and no page names another one."""
+"""Pages name every option, command, error and public function, and none that does not exist."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from indextables.errors import CODES
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "python" / "indextables"
-# decisions describe the past, and docs/words.md what not to write
+# decisions describe the past, and docs/words.md lists phrases to avoid
 PAGES = [
     ROOT / "README.md",
     *(p for p in sorted(DOCS.rglob("*.md")) if p.parent.name != "adr" and p.name != "words.md"),
 ]
 CODE = re.compile(r"`([^`\n]+)`")
 BLOCK = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
-# words with the look of an error code that are none
+# words that look like error codes
 OTHER_CAPITALS = re.compile(
     r"(AWS|AZURE|GOOGLE|PYSPARK|SPARK|JAVA|INDEXTABLES|HADOOP|KRB5)_\w+"
     r"|(CURRENT|EXISTS)_DEFAULT|TIMESTAMP_NTZ|DRY_RUN|\w*_PER_\w*"
@@ -46,7 +46,7 @@ TITLES = {_title(shown_words(rule.start)) for rule in RULES}
 
 
 def inline(page: Path) -> list[str]:
-    """The code that a page shows inside its text."""
+    """The inline code of a page."""
     return CODE.findall(BLOCK.sub("", page.read_text("utf-8")))
 
 
@@ -65,7 +65,7 @@ def looks_like_key(text: str) -> bool:
 
 
 def problems(page: Path) -> list[str]:
-    """What a page names and the package does not have."""
+    """Names on a page that the package does not have."""
     found = []
     for text in inline(page):
         if looks_like_key(text) and _key_problem(text):

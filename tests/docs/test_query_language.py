@@ -1,4 +1,4 @@
-"""Every form of the page about the query language finds what it says, also without an index."""
+"""Every example of the query language page finds what it says, with and without an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The menu of the documentation site has every page once."""
+"""The menu of the documentation site lists every page once."""
 
 from __future__ import annotations
 

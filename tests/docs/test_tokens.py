@@ -1,4 +1,4 @@
-"""The table of tokens in docs/concepts/tokenizers.md is what the engine does."""
+"""The table of tokens in docs/concepts/tokenizers.md matches the engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_table_is_read():
 
 @pytest.mark.parametrize(("tokenizer", "value", "tokens"), CASES)
 def test_tokens_of_a_value(tmp_path, tokenizer: str, value: str, tokens: list[str]):
-    """A value that consists of one listed token each is found by the same words, and by no part."""
+    """A value of the listed tokens is found by the same words, and not by parts of them."""
     options = {"indexing.typemap.m": "text", "indexing.tokenizer.m": tokenizer}
     table = indextables.write(pa.table({"m": [value]}), str(tmp_path / "t"), options=options)
     assert [token for token in tokens if not table.count(query=f'm:"{token}"')] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 LAKES = os.environ.get("INDEXTABLES_LAKES")
-# the connectors are for one version of Spark, which `make test-lakes` installs
+# the connectors require one version of Spark, which `make test-lakes` installs
 collect_ignore_glob = [] if LAKES else ["test_*.py"]
 
 
@@ -29,7 +29,7 @@ def spark(tmp_path_factory):
         "spark.ui.enabled": "false",
         "spark.log.level": os.environ.get("INDEXTABLES_TEST_LOG", "OFF"),
         "spark.sql.shuffle.partitions": "2",
-        # Delta's own: fifty tasks for each state of a table's log
+        # Delta's default is fifty tasks for each state of a table's log
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
@@ -42,7 +42,7 @@ def spark(tmp_path_factory):
         "spark.sql.catalog.lake.type": "hadoop",
         "spark.sql.catalog.lake.warehouse": str(folder / "iceberg"),
         "spark.sql.catalog.ix": "io.indextables.catalog.IndexTablesCatalog",
-        # tests create tables of the same name, each with a companion of its own
+        # tests create tables with the same name and different companions
         "spark.indextables.catalog.cache.ttl.minutes": "0",
     }.items():
         builder = builder.config(key, value)

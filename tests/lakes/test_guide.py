@@ -14,7 +14,7 @@ def block(text: str, head: str) -> str:
 
 
 def plain(plan: str) -> str:
-    """A plan without the numbers that differ from run to run: of expressions, and of bytes."""
+    """A plan without the expression ids and sizes, which differ from run to run."""
     return re.sub(r"#\d+L?|\(\S+ B\)", "", plan).strip()
 
 

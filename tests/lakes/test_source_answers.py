@@ -1,4 +1,4 @@
-"""Delta and Iceberg tables answer searches through their companions, at the version Spark reads."""
+"""Companions answer searches of Delta and Iceberg tables at the version that Spark reads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def found(frame) -> list[tuple]:
 
 
 def check(spark, name: str, source: str) -> None:
-    """Every query with a search is that of Spark's own condition, and comes from the companion."""
+    """Check that searches return the rows of Spark's own predicates, from the companion."""
     for text in QUERIES:
         answered = spark.sql(text.format(t=name, s="message indexquery 'word3'"))
         expected = spark.sql(text.format(t=name, s="message LIKE 'Word3 %'"))
@@ -86,7 +86,7 @@ def test_searches_are_answered_at_every_version(spark, table):
         check(spark, name, source)
     shown = spark.sql(f"EXPLAIN SELECT id FROM {name} WHERE message indexquery 'word3'").first()[0]
     assert "files pending" in shown
-    # an older version of the source, whatever is indexed
+    # an older version of the source, indexed or not
     check(spark, f"(SELECT * FROM {name} VERSION AS OF {first})", source)
 
 
@@ -128,7 +128,7 @@ def test_changes_of_rows_by_a_search_are_not_read_from_the_companion(spark, tabl
 
 
 def test_another_table_in_the_place_of_the_source_is_noticed(spark, tmp_path):
-    """Dropped and created again, it starts with version 0, as the one before did."""
+    """A table that is dropped and created again starts at version 0, like its predecessor."""
     place, index = str(tmp_path / "events"), str(tmp_path / "index")
     property_ = f"TBLPROPERTIES ('indextables.companion.location' = '{index}')"
     search = "SELECT count(*) FROM default.replaced WHERE message indexquery 'word'"
@@ -148,7 +148,7 @@ def test_another_table_in_the_place_of_the_source_is_noticed(spark, tmp_path):
             else:
                 with pytest.raises(Exception, match="COMPANION_REPLACED"):
                     spark.sql(search).collect()
-            # what Spark can answer itself, it does
+            # Spark answers what it can without the companion
             counted = spark.sql("SELECT count(*) FROM default.replaced WHERE id >= 5").first()[0]
             assert counted == rows - 5
             spark.sql("DROP TABLE default.replaced")

@@ -1,4 +1,4 @@
-"""Changes of a table of the log alone, without splits: what the verbs do, in a few lines each."""
+"""Changes of a table in the log alone, without splits: short versions of the verbs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world for writers: one runs at a time, chosen by a seed, over a store that fails in every way.
+"""A simulation of writers: a seed picks which one runs, over a store that fails in every way.
 
 Every store call is a step: before it another writer may run, the request may be lost, the answer
 may be lost, the request may arrive later or twice, a listing may be old, and the writer may die.
@@ -17,12 +17,12 @@ from indextables.storage import ObjectMeta, Store
 
 
 class Crash(BaseException):
-    """The process is gone: nothing catches this."""
+    """The process has died: nothing may catch this."""
 
 
 @dataclass
 class Faults:
-    """How likely each kind of failure is, per store call."""
+    """The probability of each kind of failure per store call."""
 
     before: float = 0.0
     after: float = 0.0
@@ -33,7 +33,7 @@ class Faults:
 
     @classmethod
     def drawn(cls, rng: random.Random) -> Faults:
-        """A world of its own kind: some have no failures, some have all of them."""
+        """Draw the failures of a world: some worlds have none, some have all kinds."""
         kinds = {name: rng.choice([0, 0, 0.02, 0.1]) for name in cls.__dataclass_fields__}
         kinds["crash"] = min(kinds["crash"], 0.01)
         return cls(**kinds)
@@ -41,7 +41,7 @@ class Faults:
 
 @dataclass
 class World:
-    """The disk all writers share, the dice and the order of steps."""
+    """The shared disk of all writers, the random numbers and the order of steps."""
 
     rng: random.Random
     faults: Faults
@@ -61,7 +61,7 @@ class World:
         return True
 
     def deliver_late(self, everything: bool = False) -> None:
-        """Requests believed lost arrive, in any order."""
+        """Deliver the delayed requests in random order."""
         while self.late and (everything or self.happens(0.3)):
             self.write(*self.late.pop(self.rng.randrange(len(self.late))))
 
@@ -143,11 +143,11 @@ class SimulatedStore(Store):
             self._world.disk.pop(path, None)
 
     def remove_empty(self, folder: str) -> None:
-        """This store has no folders."""
+        """Do nothing: this store has no folders."""
 
 
 class SimulatedClock(Clock):
-    """The world's time; waiting is one more chance for others to run."""
+    """The world's time; while a writer waits, others may run."""
 
     def __init__(self, world: World, step: Callable[[], None]) -> None:
         self._world = world
@@ -165,7 +165,7 @@ class SimulatedClock(Clock):
 
 
 class Actor:
-    """A writer on a thread of its own that runs only when the simulation schedules it."""
+    """A writer on its own thread that runs only when the simulation schedules it."""
 
     def __init__(self, work: Callable[[Actor], None]) -> None:
         self._go = threading.Semaphore(0)
@@ -201,7 +201,7 @@ class Actor:
 
 
 def run_all(world: World, works: Sequence[Callable[[Actor], None]]) -> None:
-    """Run all writers to their ends, in an order drawn from the seed."""
+    """Run all writers to completion, in an order drawn from the seed."""
     actors = [Actor(work) for work in works]
     while alive := [actor for actor in actors if actor.alive]:
         world.rng.choice(alive).resume()

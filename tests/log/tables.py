@@ -1,4 +1,4 @@
-"""Tables to test the log with: memory or disk, a clock that the test sets."""
+"""Tables for tests of the log: in memory or on disk, with a clock that the test sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOUR = 3_600_000
 
 
 class SetClock(Clock):
-    """A clock that stands until it is moved, and never waits."""
+    """A clock that only the test advances; sleeping returns at once."""
 
     def __init__(self) -> None:
         self.now = int(time.time() * 1000)
@@ -48,7 +48,7 @@ def paths(snapshot) -> list[str]:
 
 
 class Table:
-    """A table in memory with short ways to change it."""
+    """A table in memory with shortcuts to change it."""
 
     def __init__(self, options=None, partition_columns=(), url=None) -> None:
         self.options = options or {}
@@ -58,7 +58,7 @@ class Table:
         self.log.create(SCHEMA, partition_columns)
 
     def reopen(self, **options):
-        """The same table, with nothing remembered."""
+        """Open the same table without cached state."""
         settings = resolve({**self.options, **options})
         return open_log(open_store(self.url), settings, self.clock)
 

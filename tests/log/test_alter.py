@@ -1,4 +1,4 @@
-"""ALTER TABLE on the log, without Spark: what is committed and what is taken back."""
+"""ALTER TABLE on the log, without Spark: what is committed and what is undone."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def table():
 
 
 def test_a_winner_is_found_when_it_comes_between_check_and_put(table, monkeypatch):
-    """The race itself: the other commit arrives after we looked, before we write."""
+    """The other commit arrives after the check and before the write."""
     transaction = change.merge_splits(table.log.snapshot(), [A, B], [add("mine")])
     other = table.reopen()
     put = table.log.store.put

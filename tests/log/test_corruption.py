@@ -1,4 +1,4 @@
-"""Damaged files: a clear error that names the file, or the right answer; never a wrong one."""
+"""Damaged files cause an error that names the file, or the right answer, never a wrong one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from indextables.storage import open_store
 
 @pytest.fixture
 def damaged():
-    """A table with a state and versions after it; every answer is compared with the right one."""
+    """A table with a state and later versions; every answer is compared with the expected one."""
     table = Table({"checkpoint.interval": "0"}, ("n",))
     for n in range(3):
         table.append(
@@ -346,7 +346,7 @@ except CorruptError as failure:
         check=False,
         capture_output=True,
         input=encode_manifest(rows, "none", 3),
-        # the engine's allocator reserves so much at once that no limit would be met
+        # the engine's allocator reserves so much memory at once that no limit would apply
         env={**os.environ, "MIMALLOC_ARENA_RESERVE": "0"},
     )
     assert (done.returncode, done.stdout.strip()) == (0, b"refused FILE_CORRUPT"), done.stderr

@@ -1,4 +1,4 @@
-"""Every table written by the existing implementation opens at every version it still has."""
+"""Every table written by the existing implementation opens at all of its retained versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from indextables.log import open_log
 from indextables.log.names import state_name, version_file
 from indextables.storage import open_store
 
-# live files by version, as the history of each table tells; -1: not retained
+# live splits by version, from the history of each table; -1: not retained
 EXPECTED = {
     "indextables-0.5.3/all_types": [0, 2],
     "indextables-0.5.3/empty_table": [0],
@@ -49,7 +49,7 @@ EXPECTED = {
 
 @pytest.fixture
 def place(request):
-    """Where a table lies; those of 0.5.4 are not in the repository."""
+    """The location of a table; tables of 0.5.4 are not in the repository."""
 
     def find(name):
         elsewhere = name.startswith("indextables-0.5.4")

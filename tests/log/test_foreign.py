@@ -1,4 +1,4 @@
-"""What other writers leave behind, form by form."""
+"""Logs of other writers, form by form."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def table():
 
 
 def put_state(table, listed, *, version=2, manifest_at=None, form="avro", **facts):
-    """A state as another writer may have made it: one manifest with the file `b`."""
+    """Write a state as another writer might: one manifest with the split `b`."""
     rows = entries.from_adds([add("b", partition={"n": "2"})])
     path = f"{names.FOLDER}/{manifest_at or listed}"
     table.log.store.put(path, encode_manifest(rows, "zstd", 3))
@@ -66,7 +66,7 @@ def test_a_manifest_is_found_however_its_path_is_written(table, kind, form):
     put_state(table, listed, manifest_at=at, form=form)
     log = table.reopen()
     assert paths(log.snapshot()) == ["b"]
-    # our own state on top must still find it
+    # a later state of ours must still find it
     log.commit(change.append(log.snapshot(), [add("c", partition={"n": "3"})]))
     log.checkpoint()
     fresh = table.reopen().snapshot()
@@ -163,7 +163,7 @@ def avro_bytes(data: bytes) -> bytes:
 
 
 def foreign_manifest() -> bytes:
-    """One entry by a writer that knows fields we do not."""
+    """A manifest with one entry of a writer that has additional fields."""
     fields = [
         {"name": "path", "type": "string"},
         {"name": "novel", "type": ["null", "long"]},
@@ -295,7 +295,7 @@ def test_nothing_is_remembered_when_the_cache_is_off(table):
 
 
 def rewritten(table, version, **protocol):
-    """A version file as another writer makes it: its `add` or `metaData` first, no `commitInfo`."""
+    """A version file of another writer: its `add` or `metaData` comes first, no `commitInfo`."""
     actions = [a for a in table.log.reader.commit(version).actions if not isinstance(a, CommitInfo)]
     actions = [
         dataclasses.replace(a, **protocol) if protocol and isinstance(a, Protocol) else a
@@ -305,7 +305,7 @@ def rewritten(table, version, **protocol):
 
 
 def odd_table(column):
-    """A table with a column of this name, in statistics and partitions of its first lines."""
+    """A table with a column of this name in the statistics and partitions of its first lines."""
     schema = f'{{"type":"struct","fields":[{{"name":"{column}","type":"string"}}]}}'
     table = Table.__new__(Table)
     table.options, table.url, table.clock = {}, f"memory://{uuid.uuid4()}", SetClock()

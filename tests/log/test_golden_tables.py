@@ -1,4 +1,4 @@
-"""Tables of every layout this project ever wrote stay readable and writable."""
+"""Tables of every layout that this project has written stay readable and writable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that the engine reads mean what the decoder in Python says, whatever is in them."""
+"""The engine decodes lines of version files exactly as the decoder in Python does."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _value(rng, name, odd):
 
 
 def _line(rng) -> bytes:
-    """A line that adds or removes a split: mostly sound, sometimes odd, sometimes broken."""
+    """A line that adds or removes a split: mostly valid, sometimes unusual, sometimes broken."""
     odd = rng.choice([0, 0, 0.1])
     names = ["path", "size", "modificationTime"] if rng.random() < 0.95 else []
     names += rng.sample(_NAMES, rng.randrange(len(_NAMES)))
@@ -90,7 +90,7 @@ def _line(rng) -> bytes:
 
 @pytest.fixture
 def by_engine(monkeypatch):
-    """Even short texts go to the engine."""
+    """Send even short files to the engine."""
     monkeypatch.setattr(codec, "_LONG_TEXT", 0)
 
 
@@ -114,7 +114,7 @@ def test_the_engine_reads_lines_as_python_does(by_engine):
             continue
         assert found == wanted, line
         taken += codec.decode_lines(line, 9).kinds[0] != OTHER
-    # most of what is sound is not left to Python
+    # the engine decodes most of the valid lines
     assert taken > 1000
 
 

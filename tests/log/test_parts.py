@@ -1,4 +1,4 @@
-"""JSON checkpoints of several parts, in the forms that other writers may give their heads."""
+"""JSON checkpoints of several parts, with the head in all forms of other writers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ID = "0c0ffee0-0000-4000-8000-000000000000"
 
 @pytest.fixture
 def table():
-    """A table of which only a checkpoint of three parts is left."""
+    """A table with only a checkpoint of three parts left."""
     table = Table({"checkpoint.enabled": "false"})
     for name in "abcd":
         table.append(name)

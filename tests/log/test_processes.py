@@ -1,4 +1,4 @@
-"""Several processes append to one table on disk: every commit is there once, readers are right."""
+"""Several processes append to one table on disk: no commit is lost or doubled, and reads agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WRITERS, APPENDS = 8, 50
 
 
 def write(path: str, writer: str) -> None:
-    """Commit and commit again, with the ten attempts that are the default."""
+    """Commit repeatedly, with the default of ten attempts each."""
     log = open_log(open_store(path), resolve({}))
     for number in range(APPENDS):
         adds = [add(f"w{writer}n{number}{half}") for half in "ab"]

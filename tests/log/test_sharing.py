@@ -1,4 +1,4 @@
-"""Appends of several threads share a version: each learns its own outcome."""
+"""Appends of several threads share a version, and each gets its own outcome."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_nothing_is_lost_or_doubled_when_threads_append(tmp_path):
 
 
 class Waiting:
-    """A commit that waits until it may go on, and then ends as the test decides."""
+    """A commit that waits for `go_on` and then returns the test's outcome for each append."""
 
     def __init__(self, outcome):
         self.outcome, self.calls = outcome, []
@@ -137,7 +137,7 @@ class Waiting:
 
 
 def queued(queue, count):
-    """The appends of some threads: the first is being committed, the others wait."""
+    """Run appends on several threads: the others wait while the first one is committed."""
     pool = ThreadPoolExecutor(count)
     given = [Transaction(Operation.APPEND, 0) for _ in range(count)]
     futures = [pool.submit(queue.commit, given[0])]

@@ -1,4 +1,4 @@
-"""Writers over a failing store: nothing acknowledged is lost, nothing is doubled, ever."""
+"""Writers over a failing store: no acknowledged commit is lost, and none is doubled."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ class Writer:
         except TableNotFoundError:
             self.create()
         except StorageError:
-            pass  # reading failed: nothing was tried
+            pass  # reading failed: no commit was attempted
         except InvalidError:
-            # restoring a version that retention has removed
+            # RESTORE of a version that retention has removed
             if not self.cleans:
                 raise
 
@@ -115,7 +115,7 @@ class Writer:
         self.commit(change.append(here, [self.file(rows)]), adds=rows)
 
     def append_together(self, here) -> None:
-        """What several threads of one process commit at once; one of them may conflict."""
+        """Commit from several threads of one process; one of the commits may conflict."""
         made = []
         for _ in range(self.world.rng.randrange(2, 4)):
             rows = self.rows()
@@ -202,7 +202,7 @@ def deleted(file: AddFile) -> set[str]:
 
 
 class Oracle:
-    """The table's history from version files alone, by the simplest possible reading."""
+    """The table's history, read from version files in the simplest possible way."""
 
     def __init__(self, disk) -> None:
         self.commits: dict[int, list[dict]] = {}
@@ -222,7 +222,7 @@ class Oracle:
         ]
 
     def check_whole(self) -> None:
-        """Files by replay, rows by what each commit meant to do: both must agree throughout."""
+        """Check at every version that replayed splits have the rows that the commits intended."""
         live: dict[str, dict] = {}
         meant: set[str] = set()
         self.files: list[dict[str, str | None]] = []
@@ -231,10 +231,10 @@ class Oracle:
         for version in range(len(self.commits)):
             for action in self.commits[version]:
                 if "remove" in action:
-                    assert action["remove"]["path"] in live, "removed what was not there"
+                    assert action["remove"]["path"] in live, "removed a split that was not live"
                     del live[action["remove"]["path"]]
                 elif "add" in action:
-                    assert action["add"]["path"] not in live, "added what was there"
+                    assert action["add"]["path"] not in live, "added a split that was live"
                     live[action["add"]["path"]] = action["add"]
                 elif "commitInfo" in action:
                     for info in changes_of(action["commitInfo"]):
@@ -248,7 +248,7 @@ class Oracle:
 
 
 def changes_of(info: dict) -> list[dict]:
-    """The appends of a version that several share, else its only change."""
+    """The appends that share a version, or its only change."""
     return info.get("appends", [info])
 
 
@@ -296,12 +296,12 @@ def check(world, record, options, clean) -> None:
         return
     if not clean:
         ids = [info["id"] for info in oracle.infos()]
-        assert len(ids) == len(set(ids)), "a commit is there twice"
+        assert len(ids) == len(set(ids)), "a commit occurs twice"
         for identity, answer in record:
             if answer == "yes":
                 assert identity in ids, "an acknowledged commit is lost"
             elif answer in ("no", "skipped"):
-                assert identity not in ids, "a refused commit is there"
+                assert identity not in ids, "a refused commit was applied"
         oracle.check_whole()
         for version, files in enumerate(oracle.files):
             assert seen(log, version) == files, f"version {version}"
@@ -313,7 +313,7 @@ def check(world, record, options, clean) -> None:
         for version in run:
             seen(log, version)
     rows = [r for f in to_adds(newest.files()) for r in f.extra["rows"] if r not in deleted(f)]
-    assert len(rows) == len(set(rows)), "a row is there twice"
+    assert len(rows) == len(set(rows)), "a row occurs twice"
 
 
 def seen(log, version) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""Older versions: by number, by time, in the history, restored, and gone."""
+"""Older versions: by number, by timestamp, in the history, restored, expired."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from indextables.storage import open_store
 
 @pytest.fixture
 def table():
-    """One version an hour: 0 creates, 1..6 append."""
+    """One version per hour: 0 creates, 1..6 append."""
     table = Table({"checkpoint.interval": "2"})
     table.start = table.clock.now
     for n in range(1, 7):
@@ -159,7 +159,7 @@ NOW = 1000 * HOUR
 
 
 def gone(versions, states, policy=(1, 1, 1, 1), checkpoints=(), pointer=None):
-    """What expires of versions and states, given as {version: hours of age}."""
+    """The versions and states that expire, from {version: age in hours}."""
     ages = [
         {v: NOW - int(hours * HOUR) for v, hours in dict(kind).items()}
         for kind in (versions, checkpoints, states)

@@ -1,4 +1,4 @@
-"""Lets the tests of this folder share their rows."""
+"""Share the rows of this folder's tests."""
 
 import sys
 from pathlib import Path

@@ -9,7 +9,7 @@ from indextables.model.types import Struct
 
 
 def arrow(values, kind):
-    """Rows' values as an Arrow array: days and microseconds are numbers there."""
+    """Convert values of rows to an Arrow array: there, dates and timestamps are integers."""
     if isinstance(kind, Struct):
         members = [
             arrow([None if v is None else v[f.name] for v in values], f.type) for f in kind.fields

@@ -60,7 +60,7 @@ FIELDS = [{"name": "message", "role": "text"}, {"name": "address", "role": "ip"}
 
 
 def some_rows(count: int, seed: int = 7, nulls: float = 0.15) -> pa.Table:
-    """Rows with few distinct values, so that conditions hit, and with extremes."""
+    """Rows with few distinct values, so that predicates match, and with extreme values."""
     rnd = random.Random(seed)
     day = dt.date(2024, 1, 1)
     instant = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
@@ -101,8 +101,8 @@ def some_rows(count: int, seed: int = 7, nulls: float = 0.15) -> pa.Table:
     return pa.table(columns, schema=SCHEMA)
 
 
-# `companion` splits index files of the folder `source`; `bare` ones have no fast columns, and in
-# `outside` ones every other column is in the files alone
+# `companion` splits index files of the folder `source`; `bare` ones have no fast columns; in
+# `outside` ones, every other column is only in the files
 LAYOUTS = ["compatible", "lean", "companion", "bare", "outside"]
 
 
@@ -112,7 +112,7 @@ def write_split(
     fields: Sequence[Mapping[str, Any]] = FIELDS,
     **options: Any,
 ) -> tuple[_native.Store, str]:
-    """One split with these rows; returns where it is."""
+    """Write one split with these rows; return its store and path."""
     store = open_store(str(folder))
     path = f"{uuid.uuid4()}.split"
     layout = options.get("layout", "compatible")
@@ -143,12 +143,12 @@ def write_split(
 
 
 def source_spec(folder: Path) -> SourceSpec:
-    """The files that `write_split` has written to a folder for its companions."""
+    """Describe the source files that `write_split` has written for companion splits."""
     return SourceSpec((str(folder / "source"), ""))
 
 
 def write_source(folder: Path, rows: pa.Table, *, files: int = 3) -> list[SourceFile]:
-    """Parquet files of these rows, with pages and row groups of different sizes."""
+    """Write these rows to Parquet files, with pages and row groups of different sizes."""
     folder.mkdir(exist_ok=True)
     step = -(-len(rows) // files)
     written = []
@@ -169,7 +169,7 @@ def write_source(folder: Path, rows: pa.Table, *, files: int = 3) -> list[Source
 
 
 def open_rows(folder: Path, rows: pa.Table, deleted: bytes | None = None, **options: Any) -> Split:
-    """The same rows as an open split."""
+    """Open the rows as a split."""
     store, path = write_split(folder, rows, **options)
     return open_again(folder, store, path, rows.schema, deleted)
 
@@ -177,6 +177,6 @@ def open_rows(folder: Path, rows: pa.Table, deleted: bytes | None = None, **opti
 def open_again(
     folder: Path, store: _native.Store, path: str, schema: pa.Schema, deleted: bytes | None = None
 ) -> Split:
-    """A split of `write_split`, with its source if it has one."""
+    """Open a split of `write_split`, with its source if it has one."""
     source = open_source(source_spec(folder)) if (folder / "source").is_dir() else None
     return Split(store, path, None, deleted, schema, source=source)

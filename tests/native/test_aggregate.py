@@ -31,7 +31,7 @@ def key(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Comparable whatever zero or NaN it is."""
+    """Make a value comparable: all zeros are equal, and all NaNs."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
     return value
@@ -243,7 +243,7 @@ def test_a_long_aggregation_stops_when_a_signal_raises(tmp_path):
     functions = [{"op": op, "field": "value"} for op in ("sum", "min", "max", "count")]
     request = {"group_by": [{"field": "key"}], "functions": functions, "ansi": True}
     schema = pa.schema([(name, pa.int64()) for name in ("key", "s", "lo", "hi", "n")])
-    # at its end it fails: what raises the signal's exception is not the interpreter after it
+    # the call itself must raise the signal's exception, not the interpreter after it
     with pytest.raises(IndexTablesError, match="ARITHMETIC_OVERFLOW"):
         split.aggregate(None, request, schema)
     before = signal.signal(signal.SIGALRM, stop)

@@ -18,7 +18,7 @@ def make(tmp_path, values: list[str], **options: str):
 
 
 def ids(rows: pa.Table, table, text: str) -> list[int]:
-    """The rows an index finds, which must be those that are matched without one."""
+    """The rows that an index finds, which must equal those matched without one."""
     columns = table._table.columns
     described = describe_rows(columns.schema.fields, columns, "any")
     compiled = Query(query_tree(text, "m", "any"))

@@ -1,4 +1,4 @@
-"""Numbers that ascend in their column are found by binary search, with the same rows."""
+"""Binary search of ascending numbers finds the same rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import indextables
 
 ROWS = 3000
-# after so many queries of a column, a split knows whether its numbers ascend
+# the number of queries of a column after which a split checks whether its numbers ascend
 ASKED = 4
 
 

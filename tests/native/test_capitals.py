@@ -1,4 +1,4 @@
-"""Strings inside words are found by the terms of a column, whatever their case."""
+"""Substrings of words are found through the terms of a column, in any case."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_parts_of_words_that_are_too_long_for_the_index_are_found(tmp_path):
 def test_values_are_not_read_where_the_terms_are_certain(tmp_path):
     starts = ("Timeout of a request", "a timeout", "nothing", "TIME is up")
     rng = random.Random(3)
-    # more bytes than have one checksum, so that the damage is not where the split is opened
+    # more bytes than one checksum covers, so that opening the split does not meet the damage
     numbers = [" ".join(str(rng.randrange(1000)) for _ in range(20)) for _ in range(8000)]
     messages = [f"{starts[at % 4]} {text}" for at, text in enumerate(numbers)]
     rows = pa.table({"id": range(8000), "message": messages})

@@ -1,4 +1,4 @@
-"""Companion splits: rows of Parquet files, indexed without a copy of them."""
+"""Companion splits index rows of Parquet files without copying them."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_a_file_that_is_not_what_was_indexed_is_named(world, kind, code, covered
     place = source(feed_files(world.write, world.spec, [file], {})[0]) if covered else pending(file)
     damage(world, "a", kind)
     if kind == "same size" and not covered:
-        return  # the earlier file was never read
+        return  # the earlier file is never read
     with pytest.raises(IndexTablesError, match="`a`") as raised:
         read_table(world.read(queries=(Query(TIMEOUT),)), [place])
     assert raised.value.code == code

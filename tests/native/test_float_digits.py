@@ -1,4 +1,4 @@
-"""Short doubles are stored as integers and read as written."""
+"""Short doubles are stored as integers and read back unchanged."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Companion:
 
 
 class Lean:
-    """Splits that hold their rows."""
+    """Splits in the lean layout."""
 
     layout = "lean"
 
@@ -90,7 +90,7 @@ class Lean:
 
 
 class Compatible(Lean):
-    """Splits that other readers know."""
+    """Splits in the compatible layout."""
 
     layout = "compatible"
 
@@ -108,12 +108,12 @@ def numbers(values: list[float | None]) -> pa.Table:
 
 
 def bits(array: pa.ChunkedArray) -> list[int | None]:
-    """Doubles as they are in memory: zeros and NaNs differ."""
+    """The bits of doubles: zeros and NaNs differ."""
     return array.combine_chunks().view(pa.int64()).to_pylist()
 
 
 def check(split: Split, table: pa.Table) -> None:
-    """Every way to ask for the values gives those of the table."""
+    """Check that every kind of query returns the values of the table."""
     found = split.table(None, FLOATS)
     assert bits(found["value"]) == bits(table["value"])
     values = table["value"].combine_chunks()
@@ -148,7 +148,7 @@ def bound(end: tuple[float, bool] | None) -> dict[str, Any] | None:
 
 
 def rank(value: float) -> tuple[bool, float]:
-    """Spark's order: NaN is the greatest."""
+    """A sort key in Spark's order: NaN is the greatest."""
     return math.isnan(value), 0.0 if math.isnan(value) else value
 
 
@@ -244,7 +244,7 @@ def test_values_come_back_bit_by_bit(tmp_path_factory, kind, first, second):
 
 
 def totals(split: Split, keys: list[str]) -> list[str]:
-    """Aggregates of the values, in an order of their own."""
+    """Aggregates of the values, sorted."""
     operations = ["sum", "min", "max", "count"]
     functions = [{"op": op, "field": "value"} for op in operations]
     types = [pa.float64(), pa.float64(), pa.float64(), pa.int64()]
@@ -258,7 +258,7 @@ def totals(split: Split, keys: list[str]) -> list[str]:
 @settings(max_examples=40)
 @given(first=columns, second=columns, gone=st.sets(st.integers(0, 79), max_size=30))
 def test_both_layouts_answer_alike(tmp_path_factory, first, second, gone):
-    """Rows without the deleted ones, and totals, of each split and of their merge."""
+    """Compare live rows and totals of each split and of their merge."""
     size = min(len(first), len(second))
     tables = [numbers(first), numbers(second)]
     deleted = BitMap(row for row in gone if row < size)

@@ -1,4 +1,4 @@
-"""Boosts, constant scores, weights of fields, minimum should match: scores and rows."""
+"""Boosts, constant scores, field weights and minimum-should-match: scores and rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout of a table's splits: chosen once, kept by every way to make splits."""
+"""The layout of a table's splits is chosen once and kept by everything that writes splits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rows(first: int) -> pa.Table:
 
 
 def layouts(path: str) -> list[str]:
-    """Of all live splits, and that the protocol requires readers to know them."""
+    """The layouts of all live splits; checks that the protocol requires them of readers."""
     store = open_store(path)
     table = open_log(store).snapshot()
     paths = table.files().column("path").to_pylist()
@@ -65,6 +65,6 @@ def test_a_merge_that_makes_lean_splits_raises_the_protocol(table_path):
     write(table_path)
     more = pa.table({"id": [1], "name": ["one"]})
     indextables.write(more, table_path, options={"mergeSchema": "true"})
-    # splits of different columns are written again, in the layout of the merge
+    # splits with different columns are rewritten in the layout of the merge
     execute(f"MERGE SPLITS '{table_path}'", LocalContext({KEY: "lean"}))
     assert layouts(table_path) == ["lean"]

@@ -1,4 +1,4 @@
-"""Rows without an index are matched by members of nested values as an index finds them."""
+"""Matching members of nested values without an index finds the same rows as an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows matched without an index are those that an index of the same rows finds."""
+"""Matching rows without an index finds the same rows as an index."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def query(rng: random.Random, depth: int = 0) -> str:
 def compare(
     path: Path, rng: random.Random, make: Callable[[random.Random], str], times: int
 ) -> int:
-    """Ask generated queries of rows with and without an index; return how many found rows."""
+    """Run generated queries with and without an index; return how many of them found rows."""
     rows = make_rows(rng, 400)
     indextables.write(rows, str(path), options=OPTIONS)
     every = {"indexquery.indexall.maxUnqualifiedFields": "0"}

@@ -1,4 +1,4 @@
-"""Several splits become one."""
+"""Merges of several splits into one."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_splits_of_another_writer_merge_with_ours(tmp_path, fixtures, version):
 @pytest.mark.parametrize("gone", [BitMap(), BitMap(range(0, 1400, 3))], ids=["all", "some"])
 def test_merged_rows_are_compressed_anew_when_asked(tmp_path, layout, gone):
     parts = [some_rows(1400, seed) for seed in (1, 2)]
-    # so many blocks that they would be copied
+    # enough blocks to be copied
     options = {"layout": layout, "store_block_bytes": 2048}
     written = [write_split(tmp_path, part, **options) for part in parts]
     store = written[0][0]

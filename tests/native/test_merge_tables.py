@@ -21,7 +21,7 @@ ROWS = 40
 
 @dataclass
 class Interrupted(LocalContext):
-    """Does something between the planning of a merge and its commit."""
+    """Runs an action between the planning of a merge and its commit."""
 
     meanwhile: Any = None
 
@@ -58,7 +58,7 @@ def merge(path: str, meanwhile=None) -> dict:
 
 
 def delete(path: str, where: str) -> None:
-    """What DELETE does: note the positions of rows."""
+    """Delete rows as DELETE does: record their positions."""
     table = indextables.open(path)
     found = table.scan(["_split", "_doc"], where)
     change = RowChange(Operation.DELETE, positions(found))
@@ -136,7 +136,7 @@ def test_a_damaged_source_is_skipped_and_stays_live(path):
 
 @pytest.mark.parametrize("layout", ["compatible", "lean"])
 def test_strings_of_deleted_rows_leave_the_table_with_a_merge(table_path, layout):
-    """Statistics do not keep them either; those of the rows that stay are bounds still."""
+    """The statistics do not have them either, and are still bounds of the remaining rows."""
     names = ["anna", "bert", "carl", "zoe"]
     given = pa.table(
         {"id": [1, 2, 3, 4], "name": names, "text": [f"{name} here" for name in names]}

@@ -1,4 +1,4 @@
-"""Substrings found by trigram positions or in whole blocks are those that Python finds."""
+"""Trigram positions and whole blocks find the same substrings as Python."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write(path: str, values: list[bytes | None], options: dict[str, str]) -> ind
 
 @pytest.fixture(scope="module", params=["compatible", "lean", "compatible utf-8", "lean utf-8"])
 def tables(request, tmp_path_factory):
-    """The values of the rows that are left, and tables of them by their kind of index."""
+    """The values of the live rows, and tables of them by kind of index."""
     layout, _, valid = request.param.partition(" ")
     values = make_values(random.Random(11))
     if valid:
@@ -56,7 +56,7 @@ def tables(request, tmp_path_factory):
 
 
 def needle(rng: random.Random, values: list[bytes]) -> str:
-    """A part of some value, in its case or another, or one that few values have."""
+    """A substring of some value, in the same case or another, or a rare one."""
     value = rng.choice(values).decode(errors="ignore") or "tim"
     start = rng.randrange(len(value))
     part = value[start : start + rng.choice([1, 2, 3, 3, 4, 5, 7, 9, 12, 30, 60])]

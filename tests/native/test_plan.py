@@ -1,7 +1,7 @@
-"""Plans run by the engine: the rows of a planned query are the rows SQL finds.
+"""Plans run by the engine: a planned query returns the rows that SQL finds.
 
-What the planner calls exact rests on the engine's word; here both are held to SQL's three-valued
-logic over generated rows and predicates of every type.
+Exactness depends on both planner and engine. Here both are checked against SQL's three-valued logic
+over generated rows and predicates of every type.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DOC = pa.schema([("_doc", pa.int64())])
 
 @st.composite
 def batches(draw):
-    """A predicate, rows that vary where it looks, and how they are written."""
+    """A predicate, rows that vary in its columns, and how they are written."""
     predicate = draw(predicates(INSIDE))
     names = columns_in(predicate)
     data = draw(st.lists(rows(INSIDE, names), min_size=1, max_size=12))

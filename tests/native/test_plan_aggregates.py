@@ -1,4 +1,4 @@
-"""Aggregations planned, run by the engine and merged: the answers are SQL's."""
+"""Aggregations that are planned, run by the engine and merged equal SQL's answers."""
 
 from __future__ import annotations
 

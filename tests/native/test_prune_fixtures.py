@@ -1,4 +1,4 @@
-"""Splits of other writers: a split that holds a value is never pruned in a query for it."""
+"""A split of another writer is never pruned from a query for a value it holds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tables(fixtures):
 
 
 def values_of(column):
-    """Some values of a column, in the form predicates have them."""
+    """Some values of a column, in the form of predicates."""
     if pa.types.is_date32(column.type):
         column = column.cast(pa.int32())
     elif pa.types.is_timestamp(column.type):

@@ -1,4 +1,4 @@
-"""Every kind of condition finds exactly the rows plain Python finds."""
+"""Every kind of predicate finds exactly the rows that plain Python finds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LITERALS: dict[str, list[Any]] = {
 
 
 def literal(value: Any) -> Any:
-    """A value as JSON has it on the way to the engine."""
+    """A value in the JSON for the engine."""
     match value:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
@@ -61,7 +61,7 @@ def literal(value: Any) -> Any:
 
 
 def key(value: Any) -> Any:
-    """Spark's order: text by bytes, one zero, NaN last."""
+    """A sort key in Spark's order: strings by bytes, equal zeros, NaN last."""
     if isinstance(value, float):
         return (1, 0.0) if math.isnan(value) else (0, value)
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The query language on the driver: trees, and errors that point at the place."""
+"""The query language on the driver: trees, and errors that point at a position."""
 
 from __future__ import annotations
 

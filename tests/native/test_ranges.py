@@ -1,4 +1,4 @@
-"""Ranges and sets of numbers over many blocks of a column, alone and inside other conditions."""
+"""Ranges and sets of numbers over many blocks of a column, alone and inside other predicates."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def between(name: str, low: Any, high: Any) -> dict[str, Any]:
 
 
 def check(data: Any, query: dict[str, Any], holds: Callable[[int], bool]) -> None:
-    """Rows and counts of both splits are those for which `holds`."""
+    """Check rows and counts of both splits against `holds`."""
     _, opened, gone = data
     wanted = [row for row in range(ROWS) if holds(row)]
     for name, split in opened.items():

@@ -1,4 +1,4 @@
-"""Rows come back exactly as they were written."""
+"""Rows are read exactly as they were written."""
 
 from __future__ import annotations
 

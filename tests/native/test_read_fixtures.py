@@ -1,4 +1,4 @@
-"""Every table of other writers, row for row."""
+"""All rows of all tables of other writers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WHOLE = {
     ),
     "indextables-0.5.5": ("all_types", "logs_small"),
 }
-# only the youngest split file is live: the result of merging the others
+# only the newest split file is live: it merges the others
 MERGED = (("indextables-0.5.3", "merged"), ("indextables-0.5.5", "merged"))
 
 
@@ -56,7 +56,7 @@ def read_split(table: Path, path: Path, schema: pa.Schema) -> pa.Table:
 
 
 def normal(rows: pa.Table) -> list[str]:
-    """Rows without order; JSON texts may come back re-serialised."""
+    """Rows without their order; JSON strings may be serialized differently."""
 
     def plain(value: object) -> object:
         return json.loads(value) if isinstance(value, str) and value.startswith("{") else value

@@ -1,4 +1,4 @@
-"""Splits in an object store: the same answers by few requests."""
+"""Splits in an object store give the same answers with few requests."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_rows_are_the_same_near_and_far(data, query):
     split, _ = cold(data)
     schema = SCHEMA.append(pa.field("_doc", pa.int64()))
     near, far = local.table(query, schema), split.table(query, schema)
-    # NaN is not equal to itself: texts are
+    # NaN does not equal itself, but its text does
     assert str(near.to_pylist()) == str(far.to_pylist())
 
 
@@ -128,7 +128,7 @@ WIDE = pa.schema([("id", pa.int64()), ("message", pa.string())])
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A split of some megabytes whose texts do not compress, in an object store."""
+    """A split of a few megabytes of incompressible strings, in an object store."""
     words = [os.urandom(200).hex() for _ in range(20_000)]
     rows = pa.table({"id": pa.array(range(20_000), pa.int64()), "message": words}, WIDE)
     folder = tmp_path_factory.mktemp("large")
@@ -142,7 +142,7 @@ def large(tmp_path_factory):
 
 
 def scattered(large, count: int, options: dict[str, int]) -> tuple[int, int]:
-    """Requests and bytes of reading some rows that lie far from each other."""
+    """Requests and bytes for reading scattered rows."""
     url, path, footer = large
     clear_memory()
     store = open_store(url, options)
@@ -171,7 +171,7 @@ def test_documents_are_joined_as_the_options_say(large):
 
 
 def test_a_forked_process_writes_and_merges(data, tmp_path):
-    """Threads of the parent are not in the child: nothing there may wait for them."""
+    """Threads of the parent do not exist in the child: nothing there may wait for them."""
     rows = some_rows(500, nulls=0.1)
     for part in range(2):
         write_split(tmp_path / f"parent{part}", rows)

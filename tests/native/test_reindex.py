@@ -1,4 +1,4 @@
-"""REINDEX: a reindexed table answers like one that was written that way."""
+"""REINDEX: a reindexed table answers like one that was written with the new index."""
 
 from __future__ import annotations
 

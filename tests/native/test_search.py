@@ -1,4 +1,4 @@
-"""Orders, scores, snippets and the inside of splits."""
+"""Orders, scores, snippets, and the internals of splits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_first_rows_by_a_column_are_exact(data, column, ascending, nulls_fir
         key=lambda doc: key(values[doc]),
         reverse=not ascending,
     )
-    if not ascending:  # equal ones stay in document order
+    if not ascending:  # ties stay in document order
         there = sorted(there)
         there.sort(key=lambda doc: key(values[doc]), reverse=True)
     nulls = [doc for doc in docs if values[doc] is None]

@@ -1,4 +1,4 @@
-"""Words that are typical of the rows of a search."""
+"""Words that are typical of the rows that a search finds."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def strings(values):
 
 
 def table(values):
-    """The strings in every place a string can be."""
+    """A table with the strings in every kind of column."""
     texts = strings(values)
     broken = [None if v is None else b'{"k":"' + v + b'"}' for v in values]
     keys = strings([v or b"" for v in values])

@@ -1,4 +1,4 @@
-"""Scores belong to the table: BM25 of its live rows, whatever splits they lie in."""
+"""Scores belong to the table: BM25 of its live rows, however they are divided into splits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEXT = {"indexing.typemap.message": "text", "indexing.typemap.title": "text"}
 
 
 def kept_lengths() -> list[int]:
-    """The lengths a byte can tell apart: exact up to 40, then eight per step, which doubles."""
+    """The lengths that one byte can hold: exact up to 40, then eight per step; steps double."""
     lengths, step = list(range(41)), 2
     while len(lengths) < 256:
         lengths += [lengths[-1] + step * (i + 1) for i in range(8)]
@@ -46,7 +46,7 @@ def tokens(text: str | None) -> list[str]:
 
 
 class Textbook:
-    """BM25 as it is printed, over all rows at once."""
+    """BM25 by its formula, over all rows at once."""
 
     def __init__(self, texts: list[str | None]) -> None:
         self.counts = [Counter(tokens(text)) for text in texts]
@@ -83,7 +83,7 @@ def delete(path: str, condition: str) -> None:
 
 
 def lay_out(path: str, rows: pa.Table, splits: int, rng: random.Random) -> None:
-    """The rows in any order and in this many splits; some are written only to be deleted."""
+    """Write the rows in any order to this many splits; some are written only to be deleted."""
     order = rng.sample(range(rows.num_rows), rows.num_rows)
     chaff = make_rows(rng, 20).set_column(0, "id", pa.array(range(10_000, 10_020)))
     mixed = pa.concat_tables([rows.take(order), chaff])
@@ -158,10 +158,10 @@ def test_equal_rows_score_equally_and_their_order_is_the_same_in_every_layout(tm
 
 
 def test_no_block_of_postings_is_left_out_for_its_score_under_another_average(tmp_path: Path):
-    """Under the long average of its split a long row is the best of its block, and says so.
+    """The best score of a block is stored for the average length of its split.
 
-    Under the short average of the table the long row is worse than the first rows, and a short row
-    of the same block is better than all.
+    With the long average of the split, a long row is the best of its block. With the short average
+    of the table, the long row scores below the first rows, and a short row of the block above all.
     """
     long, short = "x " * 12 + "y " * 288, "x x"
     texts = ["x"] * 1500 + ["y " * 300] * 3000 + ([long] * 39 + [short]) * 10

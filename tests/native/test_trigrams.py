@@ -1,4 +1,4 @@
-"""Parts of values found by trigrams are those that reading every value finds."""
+"""Trigrams find the same substrings as reading every value."""
 
 from __future__ import annotations
 

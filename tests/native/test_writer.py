@@ -1,4 +1,4 @@
-"""What a writer makes of columns, options and values that do not fit."""
+"""Writers: columns, options, and values that do not fit."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_nested_values_come_back_exactly_when_types_nest(tmp_path, layout):
     rows = pa.table({"s": pa.array(values, NESTED), "id": [1, 2, 3, 4]})
     split, _ = finish(tmp_path, rows, layout=layout)
     found = split.table(None, rows.schema)
-    # NaN is not equal to itself, its text is
+    # NaN does not equal itself, but its text does
     assert repr(found["s"].to_pylist()) == repr(rows["s"].to_pylist())
 
 

@@ -1,4 +1,4 @@
-"""Generated types and values, nested at any depth, come back exactly."""
+"""Generated types and values, nested at any depth, are read back exactly."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def round_trip(table, layout):
         found = split.table(None, table.schema)
         present = [split.count({"type": "exists", "field": name}) for name in table.schema.names]
     assert found.schema == table.schema
-    # the text of NaN is equal to itself
+    # the text of NaN equals itself
     assert repr(found.to_pylist()) == repr(table.to_pylist())
     assert present == [table.num_rows - column.null_count for column in table.columns]
     counted = [info.columns[name].null_count for name in table.schema.names]

@@ -282,7 +282,7 @@ def check(world, options, partitions, record) -> None:
         here = log.snapshot(version)
         assert table.rows(here) == sorted(rows.values(), key=str), f"version {version}"
         table.check_index(here)
-    assert len(seen) == len(set(seen)), "a commit is there twice"
+    assert len(seen) == len(set(seen)), "a commit occurs twice"
     for identity, answer in record:
         if answer != "unknown":
             assert (identity in seen) == (answer == "yes"), f"{answer}, but not so"

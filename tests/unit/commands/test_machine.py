@@ -102,7 +102,7 @@ class Table(RuleBasedStateMachine):
     def committed(self):
         version = self.table.log.snapshot().version
         rows = self.rows_at()
-        assert len(rows) == len(set(rows)), "a row is there twice"
+        assert len(rows) == len(set(rows)), "a row occurs twice"
         self.expected[version] = frozenset(rows)
         return self.expected[version]
 
