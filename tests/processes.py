@@ -1,4 +1,4 @@
-"""Processes of the system, for tests of what lives, dies and stays."""
+"""Processes of the operating system, for tests that watch or kill them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Process(NamedTuple):
-    """A process as the system knows it."""
+    """A process of the operating system."""
 
     pid: int
     name: str
@@ -20,14 +20,14 @@ class Process(NamedTuple):
 
 
 def all_processes() -> list[Process]:
-    """Every process that has not ended."""
+    """All running processes."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes()
             before, _, after = (process / "stat").read_text().rpartition(")")
         except OSError:
-            continue  # it ended meanwhile
+            continue  # it has just ended
         state, parent, _, session = after.split()[:4]
         name = before.partition("(")[2]
         if state != "Z":
@@ -36,12 +36,12 @@ def all_processes() -> list[Process]:
 
 
 def of_session(session: int) -> list[Process]:
-    """The processes that a leader of a session began."""
+    """The processes of a session."""
     return [process for process in all_processes() if process.session == session]
 
 
 def below(pid: int) -> list[Process]:
-    """The children of a process, and theirs."""
+    """The descendants of a process."""
     everyone = all_processes()
     found, parents = [], {pid}
     while parents:
@@ -52,14 +52,14 @@ def below(pid: int) -> list[Process]:
 
 
 def python_workers(processes: list[Process]) -> set[int]:
-    """Spark's Python workers, which are children of a daemon."""
+    """The process ids of Spark's Python workers, which are children of a daemon."""
     ours = [process for process in processes if b"pyspark.daemon" in process.command]
     known = {process.pid for process in ours}
     return {process.pid for process in ours if process.parent in known}
 
 
 def kill(*pids: int) -> None:
-    """Kill processes; until they are gone, the system still takes what others send to them."""
+    """Kill processes and wait until they are gone: until then, their sockets accept data."""
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     while any(process.pid in pids for process in all_processes()):

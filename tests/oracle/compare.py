@@ -1,4 +1,4 @@
-"""Rows made comparable: NaN equals NaN, and -0.0 differs from 0.0 where a row is delivered."""
+"""Comparable rows: NaN equals NaN, and -0.0 differs from 0.0 in returned rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def canonical(value: Any, *, one_zero: bool) -> Any:
-    """A value that compares and sorts like any other."""
+    """A value in a form that can be compared and sorted."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else repr(value + 0.0 if one_zero else value)
     if isinstance(value, dict):
@@ -23,8 +23,8 @@ def canonical(value: Any, *, one_zero: bool) -> Any:
 
 
 def multiset(rows: list[Any], *, one_zero: bool = False) -> list[str]:
-    """Rows as sorted text: equal exactly when the same rows came, in whatever order.
+    """Rows as sorted strings: equal if and only if the rows are the same, in any order.
 
-    Grouping, MIN and MAX may show either zero: `one_zero` makes them equal.
+    Grouping, MIN and MAX may return either zero: `one_zero` makes them equal.
     """
     return sorted(repr(tuple(canonical(v, one_zero=one_zero) for v in row)) for row in rows)

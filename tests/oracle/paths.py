@@ -1,4 +1,4 @@
-"""The two ways a table is read: by the planner itself, and by tasks on executors."""
+"""The two paths of a read: in the planner process, and by tasks on executors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import currently_in_test_context, note
 from tests.oracle.compare import multiset
 from tests.oracle.rows import write_parquet
 
-# the name of the rows that every answer is compared with
+# the name of the expected rows
 TRUTH = "truth"
 PATHS: dict[str, dict[str, str]] = {
     "planner": {"read.local.maxBytes": "9223372036854775807", "read.local.maxRows": "2000000000"},
@@ -18,7 +18,7 @@ PATHS: dict[str, dict[str, str]] = {
 
 
 def load(spark: Any, table: str, path: str) -> Any:
-    """The table, read one way."""
+    """Load the table so that it is read on one path."""
     frame = spark.read.format("indextables").options(**PATHS[path]).load(table)
     shown = frame._jdf.queryExecution().executedPlan().toString()
     expected = {"planner": "answered by: planner", "executors": "answered by: tasks"}[path]
@@ -27,7 +27,7 @@ def load(spark: Any, table: str, path: str) -> Any:
 
 
 def make_views(spark: Any, truth: Any, table: str, prefix: str) -> dict[str, str]:
-    """The same rows three times: as they should be, and the table read both ways."""
+    """Make three views of the same rows: the expected rows, and the table read on both paths."""
     frames = {TRUTH: truth, **{path: load(spark, table, path) for path in PATHS}}
     for name, frame in frames.items():
         frame.createOrReplaceTempView(f"{prefix}_{name}")
@@ -35,7 +35,7 @@ def make_views(spark: Any, truth: Any, table: str, prefix: str) -> dict[str, str
 
 
 def write_views(spark: Any, folder: Path, rows: int, seed: int) -> dict[str, str]:
-    """Generated rows as Parquet, and as a table of three splits that is read both ways."""
+    """Write generated rows to Parquet, and to a table of three splits; read it on both paths."""
     write_parquet(folder / "pq", rows=rows, seed=seed)
     frame = spark.read.parquet(str(folder / "pq"))
     frame.repartition(3).write.format("indextables").save(str(folder / "table"))
@@ -43,13 +43,13 @@ def write_views(spark: Any, folder: Path, rows: int, seed: int) -> dict[str, str
 
 
 def check(spark: Any, views: dict[str, str], statement: str) -> None:
-    """Ask the truth and both ways; the answers must be the same."""
+    """Run a statement over the expected rows and on both paths; the answers must be equal."""
     if currently_in_test_context():
         note(statement)
     grouped = "GROUP BY" in statement or " AS a0" in statement
     answers = {}
     for name, view in views.items():
-        # the truth is the same without compiling its plan, and comes sooner
+        # the expected rows are the same without code generation, and faster
         spark.conf.set("spark.sql.codegen.wholeStage", name != TRUTH)
         rows = spark.sql(statement.replace("{t}", view)).collect()
         answers[name] = multiset(rows, one_zero=grouped)

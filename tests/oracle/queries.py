@@ -17,7 +17,7 @@ GROUPABLE = [*ORDERED]
 
 
 def literal(column: str, value: Any) -> str:
-    """A value as SQL text of the column's own type."""
+    """A value as a SQL literal of the column's type."""
     if value is None:
         return "NULL"
     if column in ("f32", "f64"):
@@ -46,7 +46,7 @@ def _float_text(value: float) -> str:
 
 
 def quote(text: str) -> str:
-    """Text as a SQL string literal."""
+    """A string as a SQL literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -148,7 +148,7 @@ COLUMNS = st.lists(st.sampled_from([*POOLS, "person", "counts", "deep"]), max_si
 
 @st.composite
 def _cuts(draw: st.DrawFn, order: str) -> str:
-    """The end of a query whose order leaves nothing open."""
+    """The end of a query with a total order."""
     offset = draw(st.sampled_from(["", "", f" OFFSET {draw(st.integers(0, 5))}"]))
     return f"ORDER BY {order} LIMIT {draw(st.integers(0, 12))}{offset}"
 
@@ -190,7 +190,7 @@ def _top(draw: st.DrawFn) -> str:
 
 @st.composite
 def _nested(draw: st.DrawFn) -> str:
-    """Queries within queries: what is pushed down must stay where it belongs."""
+    """Subqueries: what is pushed down must not move to another level."""
     one = f"SELECT id, word FROM {{t}} WHERE {draw(WHERES)}"
     other = f"SELECT id, i32 FROM {{t}} WHERE {draw(WHERES)}"
     return draw(
@@ -211,5 +211,5 @@ def _nested(draw: st.DrawFn) -> str:
 
 
 def statements() -> st.SearchStrategy[str]:
-    """A whole query; `{t}` stands for the table. Its rows do not depend on the plan."""
+    """A complete query; `{t}` is the table. Its rows do not depend on the plan."""
     return st.one_of(_rows(), _aggregate(), _groups(), _top(), _nested())

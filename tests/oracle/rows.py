@@ -1,4 +1,4 @@
-"""Rows that are hard to get right, one column for each type Spark has."""
+"""Rows of difficult values, with one column for each type of Spark."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _nested(source: random.Random, name: str) -> Any:
 
 
 def table(rows: int, seed: int) -> pa.Table:
-    """A table of every type, with nulls, and an `id` that makes every order total."""
+    """Rows of every type, with nulls, and an `id` that makes every order total."""
     source = random.Random(seed)
     columns: dict[str, pa.Array] = {"id": pa.array(range(rows), pa.int64())}
     for name, kind in TYPES.items():
@@ -97,7 +97,7 @@ def table(rows: int, seed: int) -> pa.Table:
 
 
 def write_parquet(path: Path, rows: int, seed: int, files: int = 2) -> None:
-    """The oracle's side: the same rows in a few Parquet files."""
+    """Write the same rows to a few Parquet files, for the oracle."""
     path.mkdir(parents=True)
     whole = table(rows, seed)
     step = -(-rows // files)

@@ -1,4 +1,4 @@
-"""Generated tables: which columns there are, what they are called, how they are partitioned."""
+"""Generated tables: their columns, names and partitioning."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Column:
 
     @property
     def sql(self) -> str:
-        """The column as SQL names it."""
+        """The name of the column in SQL."""
         return f"`{self.name}`"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A generated table: the rows, and what queries may ask of which column."""
+    """A generated table: its rows, and the queries that each column supports."""
 
     rows: pa.Table
     columns: tuple[Column, ...]
@@ -59,13 +59,13 @@ class Shape:
 
     @property
     def texts(self) -> list[str]:
-        """The columns to be tokenized."""
+        """The columns to tokenize."""
         inside = (c for c in self.columns if c.name not in self.partition_by)
         return [c.name for c in inside if c.kind == "text"]
 
 
 def generate(seed: int) -> Shape:
-    """The same shape for the same seed."""
+    """Generate a shape; equal seeds give equal shapes."""
     source = random.Random(seed)
     kinds = [source.choice(list(TYPES)) for _ in range(source.randint(2, 9))]
     names = source.sample(NAMES, len(kinds)) if len(kinds) <= len(NAMES) else NAMES
@@ -84,7 +84,7 @@ def generate(seed: int) -> Shape:
     count = source.choice([0, 1, 7, 60, 200])
     arrays = {"id": pa.array(range(count), pa.int64())}
     for column in columns:
-        # few values in a partition column: every value is a folder
+        # few values per partition column: each value is a folder
         make = _maker(source, column, fresh=column.name not in partition_by)
         values = [None if source.random() < column.null_rate else make() for _ in range(count)]
         arrays[column.name] = pa.array(values, column.type)
@@ -120,7 +120,7 @@ def _maker(source: random.Random, column: Column, *, fresh: bool) -> Callable[[]
 
 
 def _value(source: random.Random, kind: pa.DataType) -> Any:
-    """Any value of a type; nested ones with nulls in them."""
+    """A random value of a type; nested values may contain nulls."""
     some: Callable[[pa.DataType], Any] = lambda inner: (  # noqa: E731
         None if source.random() < 0.2 else _value(source, inner)
     )
@@ -157,7 +157,7 @@ def _scalar(source: random.Random, kind: pa.DataType) -> Any:
 
 
 def statements(shape: Shape) -> st.SearchStrategy[str]:
-    """Queries of a shape's columns; `{t}` stands for the table."""
+    """Queries of a shape's columns; `{t}` is the table."""
     simple = [column for column in shape.columns if column.kind is not None]
     leaves = st.one_of(
         st.sampled_from([f"{c.sql} IS NULL" for c in shape.columns]),

@@ -1,4 +1,4 @@
-"""Collated strings: the index answers only what bytes can tell; every answer equals Parquet's."""
+"""Collated strings: the index answers only what bytes decide; every answer equals Parquet's."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def test_statements_agree_with_parquet(spark: Any, views: dict[str, str]):
         "SELECT a.id, b.id FROM {t} a JOIN {t} b ON a.c = b.c WHERE b.id < 9",
     ):
         check(spark, views, statement)
-    if "_AI" not in name:  # Spark has neither function for collations that ignore accents
+    if "_AI" not in name:  # Spark supports neither function for collations that ignore accents
         check(spark, views, "SELECT id FROM {t} WHERE startswith(c, 'A')")
         check(spark, views, "SELECT id FROM {t} WHERE contains(c, 'S')")
-    if name == "UTF8_LCASE":  # the only one of these that Spark has LIKE for
+    if name == "UTF8_LCASE":  # the only one of these for which Spark supports LIKE
         check(spark, views, "SELECT id FROM {t} WHERE c LIKE 'A%'")
     for order in ("ASC", "DESC"):
         top = f"SELECT c FROM {{t}} ORDER BY c {order} LIMIT 20"

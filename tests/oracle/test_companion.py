@@ -1,4 +1,4 @@
-"""A companion answers as Spark does over its source, whatever of the source it has indexed."""
+"""A companion answers as Spark does over its source, however much of the source is indexed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.oracle.queries import statements
 from tests.oracle.rows import write_parquet
 
 FAST = int(os.environ.get("ORACLE_CASES", "150"))
-# how much of the source is indexed: all, the first of two writes, nothing but an empty folder
+# how much of the source is indexed: all, the first of two writes, only an empty folder
 STATES = ["indexed", "behind", "pending"]
 
 
 @pytest.fixture(scope="module", params=STATES)
 def views(request: Any, spark: Any, tmp_path_factory: Any) -> dict[str, str]:
-    """The source as Spark reads it, and its companion read by the planner and by executors."""
+    """Views of the source, and of its companion read by the planner and by executors."""
     folder: Path = tmp_path_factory.mktemp(f"companion-{request.param}")
     write_parquet(folder / "rows", rows=400, seed=1)
     source = folder / "source"
-    # ids stay different: statements order by them, and ties would make the answers ambiguous
+    # ids stay unique: statements order by them, and ties would make answers ambiguous
     rows = spark.read.parquet(str(folder / "rows"))
     frames = [rows.where("id < 200"), rows.where("id >= 200")]
     frames[0].repartition(3).write.parquet(str(source))
@@ -32,7 +32,7 @@ def views(request: Any, spark: Any, tmp_path_factory: Any) -> dict[str, str]:
         f"INDEXING MODES ('text': 'text') AT LOCATION '{folder / 'index'}'"
     )
     if request.param == "pending":
-        # every file has been written again since
+        # every file has been rewritten since
         spark.sql(build).collect()
         frames[0].repartition(2).write.mode("overwrite").parquet(str(source))
     elif request.param == "behind":

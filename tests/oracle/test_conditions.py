@@ -31,13 +31,13 @@ SHAPES = [
     "SELECT word, {f} FROM {t} WHERE id % 3 > 0 AND i32 <> 7 GROUP BY word HAVING count(*) > 1",
     "SELECT {f} FROM {t} WHERE id < 0 /* AS a0 */",
 ]
-# results that depend on the order in which values are added stay Spark's
+# Spark computes results that depend on the order of addition
 MOMENTS = ["stddev(i32)", "var_pop(f64)", "covar_samp(i32, i64)", "corr(i16, f64)", "skewness(i8)"]
 
 
 @pytest.fixture(scope="module")
 def views(spark: Any, tmp_path_factory: Any) -> dict[str, str]:
-    """The rows as Parquet, and as a table that is read both ways."""
+    """Views of the rows in Parquet, and of a table that is read on both paths."""
     return write_views(spark, tmp_path_factory.mktemp("conditions"), rows=300, seed=29)
 
 

@@ -13,7 +13,7 @@ from tests.oracle.shapes import Shape, generate, statements
 
 
 def _views(spark: Any, shape: Shape, folder: Path) -> dict[str, str]:
-    """The rows as Parquet, and as a table read by the planner and by executors."""
+    """Views of the rows in Parquet, and of a table read by the planner and by executors."""
     (folder / "pq").mkdir()
     step = -(-shape.rows.num_rows // shape.files) or 1
     for number in range(shape.files):

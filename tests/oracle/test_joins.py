@@ -1,4 +1,4 @@
-"""Joins by index: the same rows as over Parquet, found by the keys of the other side."""
+"""Joins by index: rows found by the keys of the other side, equal to those over Parquet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.oracle.rows import TYPES, write_parquet
 
 TASKS = {"read.local.enabled": "false"}
 BROADCAST, MERGE = "BROADCAST(k)", "MERGE(k)"
-# whether the keys narrow the scan: always, never, or only where a broadcast has them
+# whether the keys narrow the scan: always, never, or only from a broadcast
 JOINS: dict[str, bool | str] = {
     "SELECT t.* FROM {t} t JOIN keys k ON t.{c} = k.{c}": True,
     "SELECT t.* FROM keys k JOIN {t} t ON k.{c} = t.{c}": True,
@@ -44,12 +44,12 @@ def truth(spark: Any, tmp_path_factory: Any) -> Any:
     rows.createOrReplaceTempView("truth")
     reader = spark.read.format("indextables").options(**TASKS)
     reader.load(table).createOrReplaceTempView("joined")
-    # the whole table is too much for the planner, the rows of some keys are not
+    # the whole table is too large for the planner, the rows of some keys are not
     few = spark.read.format("indextables").option("read.local.maxRows", 200)
     few.load(table).createOrReplaceTempView("answered")
     reader.option("read.join.maxKeys", 5).load(table).createOrReplaceTempView("joined_by_few")
     reader.option("read.join.maxKeys", 0).load(table).createOrReplaceTempView("joined_by_none")
-    # null, NaN, both zeros, several rows of a key, and keys of no row
+    # null, NaN, both zeros, several rows of a key, and keys without rows
     some = rows.where("id % 9 = 0").selectExpr("*", "id % 11 AS n")
     keys = some.union(some.where("id % 2 = 0").withColumn("id", some.id + 10_000)).coalesce(1)
     keys.write.parquet(str(folder / "keys"))
@@ -60,14 +60,14 @@ def truth(spark: Any, tmp_path_factory: Any) -> Any:
 
 
 def ask(spark: Any, statement: str, hint: str) -> tuple[list[str], str]:
-    """The rows of a statement, and its plan after it ran."""
+    """Run a statement; return its rows and its final plan."""
     frame = spark.sql(statement.replace("SELECT", f"SELECT /*+ {hint} */", 1))
     rows = multiset(frame.collect())
     return rows, frame._jdf.queryExecution().executedPlan().toString()
 
 
 def check(spark: Any, statement: str, hint: str, table: str = "joined") -> str:
-    """Ask both tables; the plan of ours."""
+    """Compare the answers over both tables; return the plan over the index."""
     expected, _ = ask(spark, statement.replace("{t}", "truth"), hint)
     found, plan = ask(spark, statement.replace("{t}", table), hint)
     assert found == expected, f"{statement}\n{plan}"
@@ -75,7 +75,7 @@ def check(spark: Any, statement: str, hint: str, table: str = "joined") -> str:
 
 
 def narrowed(plan: str) -> bool:
-    """Whether the index looked keys up."""
+    """Whether the index looked up keys."""
     return re.search(r"runtime filters: \[[^]]* IN \(\d+ keys\)", plan) is not None
 
 
@@ -180,7 +180,7 @@ def test_a_small_table_gives_the_keys_of_a_large_one(
         assert narrowed(plan), plan
 
 
-# a column, a wider type of keys, and keys that are not values of the column
+# a column, a wider type for the keys, and keys that are not values of the column
 WIDER = [
     ("i8", "smallint", "i8 + 1000S"),
     ("i16", "int", "i16 + 100000"),
@@ -211,7 +211,7 @@ def test_keys_of_a_wider_type_find_their_rows(
     assert not narrowed(check(spark, outer, BROADCAST, table))
 
 
-# in Samoa there was no 30 December 2011: the day begins, for Spark, with the next one
+# Samoa skipped 30 December 2011: in Spark, that day starts together with the next one
 DAYS = ["1900-01-01", "2011-12-29", "2011-12-30", "2011-12-31", "2024-03-31", "2024-10-27"]
 
 
@@ -243,7 +243,7 @@ def test_timestamps_find_the_dates_that_begin_with_them(
             found, plan = ask(spark, statement.replace("{t}", "days"), BROADCAST)
             assert found == expected
             assert narrowed(plan), plan
-            # computed separately, the keys could lose one of two days that begin together
+            # computed separately, the keys could lose one of two days that start together
             found, plan = ask(spark, statement.replace("{t}", "days"), MERGE)
             assert found == expected
             assert not narrowed(plan), plan
@@ -381,7 +381,7 @@ def test_row_changes_find_their_rows_by_wider_keys(
 
 
 def change_by_keys(spark: Any, before: Any, table: str, change: str, setting: str) -> None:
-    """Change a table of these rows by keys, and compare it with what Spark computes."""
+    """Change a table of these rows by keys, and compare it with Spark's result."""
     keys = spark.sql("SELECT DISTINCT id FROM keys WHERE id % 2 = 0").localCheckpoint()
     keys.createOrReplaceTempView("changing")
     after = before.join(keys, "id", "left_anti")

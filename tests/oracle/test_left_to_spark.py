@@ -1,9 +1,9 @@
-"""What Spark offers no source: the best rows of each group, and fields inside JSON texts as keys.
+"""Work that Spark does not push down: the top rows of each group, and JSON paths as keys.
 
-`SupportsPushDownTopN` is for the rows of a whole query, and Spark's operator for the first rows of
-each window (`WindowGroupLimit`) is its own. Paths into a text (`get_json_object`, `from_json`) give
-a text that the index does not hold: a list of one value is indexed as this value. The rows are
-Spark's to compute; only the columns they need are read.
+`SupportsPushDownTopN` applies to the rows of a whole query, and Spark's operator for the first rows
+of each window (`WindowGroupLimit`) is not pushed down. Paths into a string (`get_json_object`,
+`from_json`) return strings that the index does not store: a list of one value is indexed as that
+value. Spark computes the rows; only the columns they need are read.
 """
 
 from __future__ import annotations

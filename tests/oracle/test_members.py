@@ -1,4 +1,4 @@
-"""Groups and aggregates of struct members give Spark's answers."""
+"""Groups and aggregates of struct members equal Spark's answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STATEMENTS = [
     "SELECT s.b, median(f.x), count(*) FROM {t} GROUP BY s.b",
     "SELECT count(DISTINCT f.x, s.inner.Word) AS a0 FROM {t}",
 ]
-# lists inside structs, structs as keys and functions of members stay Spark's
+# Spark computes lists inside structs, structs as keys and functions of members
 LEFT_TO_SPARK = [
     "SELECT flag, max(f.x), count(f.list) FROM {t} GROUP BY flag",
     "SELECT s.inner, count(*) FROM {t} GROUP BY s.inner",
@@ -119,7 +119,7 @@ def test_members_answer_as_in_parquet(spark: Any, views: Any, statement: str) ->
 @pytest.mark.parametrize("path", PATHS)
 def test_groups_of_members_come_from_the_index(spark: Any, views: Any, path: str) -> None:
     for statement in STATEMENTS:
-        if "DISTINCT s.b" not in statement:  # offered only where the planner answers
+        if "DISTINCT s.b" not in statement:  # pushed down only if the planner process answers
             shown = spark.sql("EXPLAIN " + statement.replace("{t}", views[path])).head()[0]
             assert "pushed aggregates: [" in shown, shown
 

@@ -18,11 +18,11 @@ LAYOUTS = {"plain": [], "partitioned": ["flag", "i8"], "by_word": ["word"]}
 
 @pytest.fixture(scope="module", params=LAYOUTS)
 def views(request: Any, spark: Any, tmp_path_factory: Any) -> dict[str, str]:
-    """The rows as Parquet, and as a table read by the planner and by executors."""
+    """Views of the rows in Parquet, and of a table read by the planner and by executors."""
     folder: Path = tmp_path_factory.mktemp(f"oracle-{request.param}")
     write_parquet(folder / "pq", rows=400, seed=len(request.param))
     data = spark.read.parquet(str(folder / "pq"))
-    # Parquet statistics leave NaN out, and Spark prunes by them: read every row group
+    # Spark prunes by Parquet statistics, which ignore NaN: read every row group
     spark.conf.set("spark.sql.parquet.filterPushdown", "false")
     writer = data.write.format("indextables").option("indexing.typemap.text", "text")
     writer.partitionBy(*LAYOUTS[request.param]).save(str(folder / "table"))

@@ -1,4 +1,4 @@
-"""Joins and groups of partitioned tables without a shuffle: the same rows as over Parquet."""
+"""Joins and groups of partitioned tables without a shuffle return the same rows as Parquet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.oracle.rows import write_parquet
 pytestmark = pytest.mark.spark
 
 TASKS = {"read.local.enabled": "false"}
-TOLD = {**TASKS, "read.reportPartitioning": "true"}
+REPORTING = {**TASKS, "read.reportPartitioning": "true"}
 BUCKETING = "spark.sql.sources.v2.bucketing."
 EXACT = ["flag", "i8", "i16", "i32", "i64", "small", "big", "word", "day", "ts", "ntz"]
 # not pushed down, so that rows come from the scan
@@ -38,10 +38,10 @@ KINDS = [
 
 @contextmanager
 def settings(spark: Any, **values: str) -> Iterator[None]:
-    """Settings of the session, set back afterwards; `_` stands for a dot."""
+    """Set session settings for the block; `_` stands for a dot."""
     names = {key.replace("_", "."): value for key, value in values.items()}
     names["spark.sql.autoBroadcastJoinThreshold"] = "-1"
-    # else Spark shuffles by all keys of a join, also where fewer already divide the rows
+    # otherwise Spark shuffles by all keys of a join, even if fewer already partition the rows
     names["spark.sql.requireAllClusterKeysForCoPartition"] = "false"
     before = {key: spark.conf.get(key, None) for key in names}
     for key, value in names.items():
@@ -57,14 +57,14 @@ def settings(spark: Any, **values: str) -> Iterator[None]:
 
 
 def ask(spark: Any, statement: str) -> tuple[list[str], str]:
-    """The rows of a statement, and its plan after it ran."""
+    """Run a statement; return its rows and its final plan."""
     frame = spark.sql(statement)
     rows = multiset(frame.collect())
     return rows, frame._jdf.queryExecution().executedPlan().toString()
 
 
 def is_shuffled(plan: str) -> bool:
-    """Whether rows of the tables are shuffled; keys for runtime filters may be."""
+    """Whether rows of the tables are shuffled; keys of runtime filters may be."""
     subquery: int | None = None
     for line in plan.splitlines():
         node = line.lstrip(" :+-")
@@ -83,10 +83,10 @@ known: dict[str, list[str]] = {}
 def check(
     spark: Any, statement: str, *, shuffles: bool, ours: str = "reported", of: str = ""
 ) -> str:
-    """Compare with Parquet; whether the plan of ours has a shuffle."""
+    """Compare with Parquet, and check whether the plan has a shuffle."""
     truth = statement.format(t=f"truth_{of}t", u=f"truth_{of}u")
     expected = known[truth] if truth in known else ask(spark, truth)[0]
-    if not of:  # these tables stay as they are
+    if not of:  # these tables do not change
         known[truth] = expected
     found, plan = ask(spark, statement.format(t=f"{ours}_{of}t", u=f"{ours}_{of}u"))
     assert found == expected, f"{statement}\n{plan}"
@@ -96,9 +96,9 @@ def check(
 
 @pytest.fixture(scope="module")
 def tables(spark: Any, tmp_path_factory: Any) -> Path:
-    """Two tables by day and region, of different sets of partitions, nulls among them.
+    """Two tables by day and region, with different sets of partitions, including nulls.
 
-    `told_…` reports its partitions, `plain_…` does not, `truth_…` is Parquet.
+    `reported_…` reports its partitions, `plain_…` does not, `truth_…` is Parquet.
     """
     folder: Path = tmp_path_factory.mktemp("partitioned")
     for name, days, regions in (("t", 5, 3), ("u", 7, 2)):
@@ -120,9 +120,9 @@ def tables(spark: Any, tmp_path_factory: Any) -> Path:
 
 
 def views(spark: Any, name: str, table: str) -> None:
-    """A table read with and without reporting."""
+    """Views of a table that is read with and without reporting partitions."""
     reader = spark.read.format("indextables")
-    reader.options(**TOLD).load(table).createOrReplaceTempView(f"told_{name}")
+    reader.options(**REPORTING).load(table).createOrReplaceTempView(f"reported_{name}")
     reader = spark.read.format("indextables")
     reader.options(**TASKS).load(table).createOrReplaceTempView(f"plain_{name}")
 
@@ -130,7 +130,7 @@ def views(spark: Any, name: str, table: str) -> None:
 @pytest.mark.parametrize("statement", KINDS)
 def test_every_kind_of_join_needs_no_shuffle(spark: Any, tables: Path, statement: str) -> None:
     del tables
-    # Spark computes the keys of `<=>` from the columns, so that they are not the partition columns
+    # Spark computes the keys of `<=>` from the columns, so they are not the partition columns
     computed = "<=>" in statement
     with settings(spark, spark_sql_adaptive_enabled="false"):
         check(spark, statement, shuffles=computed)
@@ -154,7 +154,7 @@ def test_one_of_several_partition_columns_is_enough(spark: Any, tables: Path) ->
         check(spark, GROUP.replace("{c}", "day"), shuffles=False)
         check(spark, GROUP.replace("{c}", "region"), shuffles=False)
         check(spark, JOIN.replace("{c}", "day"), shuffles=False)
-        # region is read, too, so that tasks are divided by both
+        # region is also read, so tasks are divided by both
         check(
             spark, "SELECT day, max(region), stddev(id) < 99 FROM {t} GROUP BY day", shuffles=True
         )
@@ -172,7 +172,7 @@ def test_partitions_that_a_runtime_filter_leaves_out_keep_their_place(
         for statement in (
             f"{join} JOIN {{u}} u USING (day, region) JOIN few ON t.day = few.d",
             f"{join} JOIN few ON t.day = few.d LEFT JOIN {{u}} u USING (day, region)",
-            # of some splits only, by a column of the index
+            # only some splits, by an indexed column
             f"{join} JOIN {{u}} u USING (day, region) JOIN few ON t.id = day(few.d)",
         ):
             plan = check(spark, statement, shuffles=False)
@@ -181,7 +181,7 @@ def test_partitions_that_a_runtime_filter_leaves_out_keep_their_place(
 
 @pytest.fixture(scope="module")
 def typed(spark: Any, tmp_path_factory: Any) -> Path:
-    """Rows with a column of each type."""
+    """Write rows with a column of each type."""
     folder: Path = tmp_path_factory.mktemp("typed")
     write_parquet(folder / "pq", rows=200, seed=5)
     return folder
@@ -235,7 +235,7 @@ def test_changed_tables_keep_reporting(spark: Any, tmp_path: Path) -> None:
 def test_rows_are_merged_by_partition(spark: Any, tables: Path, tmp_path: Path) -> None:
     table = str(tmp_path / "merged")
     spark.table("truth_t").write.format("indextables").partitionBy("day", "region").save(table)
-    ours = {f"spark.indextables.{key}": value for key, value in TOLD.items()}
+    ours = {f"spark.indextables.{key}": value for key, value in REPORTING.items()}
     with settings(spark, **ours):
         spark.sql(f"""
             MERGE INTO indextables.`{table}` AS t USING indextables.`{tables}/u` AS u

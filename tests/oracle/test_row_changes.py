@@ -1,4 +1,4 @@
-"""Rows deleted, updated and merged in between: every answer still equals a plain table's."""
+"""Between deletes, updates and merges, every answer equals that of a plain table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGES = st.lists(
 
 @pytest.fixture(scope="module")
 def rows(spark: Any, tmp_path_factory: Any) -> Any:
-    """The rows every table starts with."""
+    """The initial rows of every table."""
     place: Path = tmp_path_factory.mktemp("row-changes") / "pq"
     write_parquet(place, rows=300, seed=5)
     spark.conf.set("spark.sql.parquet.filterPushdown", "false")
@@ -29,7 +29,7 @@ def rows(spark: Any, tmp_path_factory: Any) -> Any:
 
 
 def change(spark: Any, table: str, model: Any, kind: str, where: str) -> Any:
-    """Apply one change to the table; the model after it."""
+    """Apply one change to the table; return the changed model."""
     sets = ", ".join(f"{name} = {text}" for name, text in VALUES.items())
     hit = f"(({where}) <=> true)"
     if kind == "delete":

@@ -1,4 +1,4 @@
-"""Strings that are not UTF-8: they come back byte for byte, and answers equal Spark's."""
+"""Strings that are not UTF-8 are read back byte for byte, and answers equal Spark's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXACT = "hex(CAST({c} AS BINARY))"
 
 
 def rows(spark: Any) -> Any:
-    """Every value often, in all the places a string can be."""
+    """Every value several times, in every kind of column."""
     values = ", ".join(f"CAST(x'{v}' AS STRING)" for v in VALUES)
     return spark.sql(f"""
         SELECT id, v AS s, concat('word ', v, ' cafe') AS t,

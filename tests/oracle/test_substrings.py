@@ -1,4 +1,4 @@
-"""Patterns on columns with trigrams give the rows that Spark finds in Parquet."""
+"""Patterns on columns with trigrams find the rows that Spark finds in Parquet."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_explain_says_what_is_read(spark, views):
 
 
 def plan_of_counts(spark, local: str, condition: str) -> str:
-    """What EXPLAIN shows for aggregates of the rows, which must be those of Parquet."""
+    """Compare aggregates of the rows with Parquet; return the output of EXPLAIN."""
     counted = "SELECT count(*), min(id), max(id) FROM {} WHERE " + condition
     wanted = spark.sql(counted.format("plain")).first()
     spark.conf.set(LOCAL, local)
@@ -188,7 +188,7 @@ def test_ascii_in_any_case_is_counted_by_the_index(spark, views, local: str, con
 def test_other_texts_in_any_case_are_checked_by_spark(spark, views, local: str, condition: str):
     plan = plan_of_counts(spark, local, condition)
     assert "pushed aggregates" not in plan
-    # what is too short for the index is not pushed down at all
+    # substrings that are too short for the index are not pushed down
     assert ("LOWER(" in plan) == ("checked by Spark: [" in plan)
     assert any(word in plan for word in ("filtered by", "Filter "))
 

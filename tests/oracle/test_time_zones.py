@@ -1,4 +1,4 @@
-"""Timestamps truncated in time zones: as in Spark over Parquet, on both paths."""
+"""Timestamps truncated in time zones equal Spark's over Parquet, on both paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from indextables.errors import IndexTablesError
 from indextables.expr.clocks import clock_of
 
 ZONE = "spark.sql.session.timeZone"
-# half an hour of daylight saving, changes at midnight, rules until 2087, a day left out, none
+# half an hour of daylight saving, changes at midnight, rules until 2087, a skipped day, no changes
 ZONES = [
     "America/New_York",
     "Europe/Berlin",
@@ -35,12 +35,12 @@ YEAR = 31_556_952
 
 
 def seconds() -> list[int]:
-    """Seconds since 1970 around the changes of all zones, before 1900 and long after 2037."""
+    """Epoch seconds around the changes of all zones, before 1900 and long after 2037."""
     chance = random.Random(31)
     changes = [at for zone in ZONES[:-1] for at, _ in clock_of(zone)["transitions"]]
     around = [at + step for at in changes for step in AROUND]
     far = [chance.randrange(-200 * YEAR, 900 * YEAR) for _ in range(4000)]
-    # by rule alone: every two hours of a year
+    # beyond the listed changes: every two hours of a year
     late = range(2089 * YEAR - 1970 * YEAR, 2090 * YEAR - 1970 * YEAR, 7200)
     return sorted({*around, *far, *late})
 
@@ -68,7 +68,7 @@ def session_zone(spark: Any) -> Iterator[None]:
 
 
 def cuts(units: list[str]) -> str:
-    """Timestamps as numbers: what a client shows depends on its own zone."""
+    """A query of truncated timestamps as numbers: clients show timestamps in their own zone."""
     keys = ", ".join(f"date_trunc('{unit}', ts) AS {unit}" for unit in units)
     numbers = ", ".join(f"unix_micros({unit})" for unit in units)
     grouped = f"SELECT {keys}, count(*) AS n, min(id) AS first FROM {{t}} GROUP BY ALL"
@@ -100,7 +100,7 @@ def test_a_view_keeps_the_zone_it_was_made_in(spark: Any, views: dict[str, str])
 
 
 def day_of(second: int, zone: ZoneInfo) -> int:
-    """The begin of a day: midnight, by the offset of the time itself if clocks show it twice."""
+    """The start of a day: midnight, with the offset of the timestamp if midnight occurs twice."""
     local = dt.datetime.fromtimestamp(second, dt.UTC).astimezone(zone)
     midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     again = midnight.replace(fold=1)

@@ -33,7 +33,7 @@ SHAPES = [
 
 @pytest.fixture(scope="module")
 def views(spark: Any, tmp_path_factory: Any) -> dict[str, str]:
-    """The rows as Parquet, and as a table that is read both ways."""
+    """Views of the rows in Parquet, and of a table that is read on both paths."""
     return write_views(spark, tmp_path_factory.mktemp("value-counts"), rows=400, seed=23)
 
 

@@ -1,4 +1,4 @@
-"""Columns whose types were widened: old and new splits together answer as a plain table does."""
+"""After columns are widened, old and new splits together answer like a plain table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.oracle.paths import check, make_views
 
-# a column's type before and after, values of it before and after
+# the type of a column before and after, and its values before and after
 COLUMNS = {
     "bs": ("byte", "short", ["-128", "-1", "7"], ["300", "7"]),
     "bl": ("byte", "bigint", ["-128", "0", "7"], ["5000000000", "7"]),
@@ -54,7 +54,7 @@ LAYOUTS = {
 
 
 def rows(spark: Any, at: int, first: int, count: int) -> Any:
-    """Rows before (0) or after (1) their types were widened."""
+    """Rows before (0) or after (1) the types are widened."""
     every = COLUMNS | NESTED
     lines = []
     for row in range(count):
@@ -69,7 +69,7 @@ def rows(spark: Any, at: int, first: int, count: int) -> Any:
 
 @pytest.fixture(scope="module", params=list(LAYOUTS))
 def table(request: Any, spark: Any, tmp_path_factory: Any) -> Any:
-    """A table whose columns were widened, and the rows it holds."""
+    """A table with widened columns, and its rows."""
     place = str(tmp_path_factory.mktemp("widened") / "table")
     old, new = rows(spark, 0, 0, 12), rows(spark, 1, 100, 12)
     writer = old.write.format("indextables").options(**LAYOUTS[request.param])
@@ -100,7 +100,7 @@ def statements() -> list[str]:
             f"SELECT min({name}) AS a0, max({name}) AS a1, count({name}) AS a2 FROM {{t}}",
             f"SELECT {name} FROM {{t}} ORDER BY {name} DESC NULLS LAST LIMIT 5",
         ]
-        # the sum of fractions depends on the order of the rows
+        # sums of fractions depend on the order of rows
         if name not in ("dt", "fd"):
             queries.append(f"SELECT sum({name}) AS a0, avg({name}) AS a1 FROM {{t}} WHERE key > 2")
             queries.append(f"SELECT key % 3 AS k, sum({name}) AS a0 FROM {{t}} GROUP BY key % 3")

@@ -1,4 +1,4 @@
-"""A site with tables of all kinds, and a real browser to look at it."""
+"""A site with tables of all kinds, and a real browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 @dataclass(frozen=True)
 class Tables:
-    """A running site and where each of its tables is."""
+    """A running site and the URLs of its tables."""
 
     site: Site
     numbers: dict[str, int]
@@ -63,7 +63,7 @@ def browser(tmp_path_factory):
     if program is None:
         pytest.skip("no chromium: apt-get install chromium, or run `make setup` as root")
     with sync_playwright() as playwright:
-        # an empty profile of its own; contexts within it share nothing
+        # a new, empty profile, whose contexts share nothing
         started = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         yield started
         started.close()
@@ -71,7 +71,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def look(browser):
-    """Opens an address in a fresh window; whatever the browser complains about fails the test."""
+    """Open a URL in a new window; any error that the browser reports fails the test."""
     opened = []
 
     def _look(url: str, *, viewport=None, scheme: str = "light", **context):

@@ -1,4 +1,4 @@
-"""Tables the page is tested with: ordinary, partitioned and changed, hostile, corrupt."""
+"""Tables for tests of the page: ordinary, partitioned and changed, hostile, corrupt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOSTILE_COLUMN = "<b onclick=\"document.title='owned'\">c\"'`&"
 
 
 def write_events(path: str, rows: int = 3_000) -> str:
-    """Log events in three commits, then some deleted rows: versions 1 to 4."""
+    """Write log events in three commits, then delete some rows: versions 1 to 4."""
     for part in range(3):
         indextables.write(
             events(rows // 3, seed=part + 1, first_id=part * rows), path, options=TEXT
@@ -50,7 +50,7 @@ def write_partitioned(path: str, options: dict[str, str] | None = None) -> str:
 
 
 def write_hostile(path: str) -> str:
-    """Names and values full of markup and script, bytes that are not text, odd numbers."""
+    """Write names and values with markup and scripts, invalid UTF-8, and special numbers."""
     rows = pa.table(
         {
             HOSTILE_COLUMN: [SCRIPT, IMAGE, "plain"] * 4,
@@ -65,7 +65,7 @@ def write_hostile(path: str) -> str:
 
 
 def write_corrupt(path: str) -> str:
-    """A table whose newest version file is cut off."""
+    """Write a table whose newest version file is truncated."""
     write_partitioned(path)
     newest = max((Path(path) / "_transaction_log").glob("0*.json"))
     newest.write_bytes(newest.read_bytes()[:40])
@@ -73,7 +73,7 @@ def write_corrupt(path: str) -> str:
 
 
 def write_damaged_split(path: str) -> str:
-    """A table one split of which is overwritten with other bytes."""
+    """Write a table, and overwrite one of its splits with other bytes."""
     write_partitioned(path)
     split = next(Path(path).rglob("*.split"))
     split.write_bytes(b"\0" * split.stat().st_size)

@@ -1,4 +1,4 @@
-"""The page in a real browser: search, brush, filters, versions, health, keys, a phone."""
+"""The page in a real browser: search, brush, filters, versions, health, keyboard, phone."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def total(page) -> int:
 
 
 def type_query(page, text: str) -> None:
-    settled(page)  # what is typed before the script runs is not seen by it
+    settled(page)  # the script does not see input that is typed before it runs
     page.locator("#q").press_sequentially(text, delay=5)
     page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get("q") == [text])
     settled(page)
 
 
 def load_by(page, control) -> None:
-    """Click on what leads to another page, and wait until that is whole."""
+    """Click a link to another page, and wait until that page has loaded."""
     with page.expect_navigation():
         control.click()
 
@@ -332,7 +332,7 @@ def test_hostile_names_and_values_are_text(look, site):
 
 
 def test_a_corrupt_table_says_which_file(look, site, browser):
-    # the browser itself reports the status of the page as an error
+    # the browser reports the status of the page as an error
     window = browser.new_context()
     page = window.new_page()
     answer = page.goto(site.url("corrupt"))

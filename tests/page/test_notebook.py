@@ -1,4 +1,4 @@
-"""What a notebook shows: tables, searches, histories and plans; and the page from a program."""
+"""Notebook output of tables, searches, histories and plans; and the page started by a program."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_bar_shows_the_tasks_of_jobs_in_notebooks_only(spark, shell, tmp_path)
         assert counting.result() == 4
     assert not plain.outputs
     go.unlink()
-    shell.kernel = object()  # what tells a notebook from a terminal
+    shell.kernel = object()  # distinguishes a notebook from a terminal
     with (
         ThreadPoolExecutor(1) as pool,
         capture_output() as notebook,

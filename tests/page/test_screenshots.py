@@ -1,4 +1,4 @@
-"""The pictures of the guide: `make screenshots` writes them, every run makes them and compares."""
+"""The screenshots of the guide: `make screenshots` writes them, every test run compares them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from indextables.page.serve import open_site, running_site
 
 
 def ask(url: str, method: str = "GET", host: str | None = None, **headers: str):
-    """An answer as it comes over the wire."""
+    """Send a request; return the response."""
     parts = urlsplit(url)
     line = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
     target = parts.path + (f"?{parts.query}" if parts.query else "")
@@ -200,7 +200,7 @@ def test_a_query_beyond_its_time_is_ended_and_the_next_one_works(folder, site):
     async def run(process: QueryProcess):
         assert (await process.ask("/", [])).status == 200
         first = process.pid
-        # stands for a query that does not end
+        # simulates a query that does not end
         os.kill(first, signal.SIGSTOP)
         usual, process._time_limit = process._time_limit, 0.5
         late = await process.ask("/t/0/search", [])
@@ -235,7 +235,7 @@ def test_a_query_that_nobody_waits_for_is_ended(folder, site):
 
 
 def test_a_browser_that_leaves_ends_its_query(folder, site):
-    """Over the wire: the connection is closed before the answer."""
+    """The browser closes the connection before the response."""
     with running_site([str(folder / "events")], {}) as running:
         assert ask(running.url)[0] == 200
         process = running.process

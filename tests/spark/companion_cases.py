@@ -1,4 +1,4 @@
-"""Statements that a companion and its source must answer alike; `{t}` is the table."""
+"""Statements with equal answers from a companion and its source; `{t}` is the table."""
 
 CASES = (
     "SELECT * FROM {t}",

@@ -1,4 +1,4 @@
-"""What tests of the hooks need besides a session."""
+"""Fixtures for tests of the hooks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 
 @pytest.fixture(scope="session")
 def golden() -> Path:
-    """Documents of the wire, kept on both sides of it."""
+    """Golden documents of the wire format, checked from both sides."""
     return Path(__file__).parent / "golden"
 
 
 @pytest.fixture(scope="session")
 def planner(spark):
-    """Calls the planner the way the hooks do: `planner(operation, json_text)`."""
+    """Call the planner as the hooks do: `planner(operation, json_text)`."""
     rpc = spark._jvm.org.apache.spark.sql.indextables.Rpc
 
     def call(operation: str, text: str = "{}"):

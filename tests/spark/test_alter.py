@@ -1,4 +1,4 @@
-"""ALTER TABLE changes the table itself, all of the statement or nothing."""
+"""ALTER TABLE changes the table itself, completely or not at all."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_column_is_dropped(spark, table):
     assert rows(spark, f"SELECT * FROM {table}") == [(1, 1), (2, 2)]
     spark.sql(f"INSERT INTO {table} VALUES (3, 1)")
     assert rows(spark, f"SELECT id FROM {table} WHERE kind = 1") == [(1,), (3,)]
-    # its values are still in splits: they must not come back
+    # splits still have its values, which must not reappear
     with pytest.raises(Exception, match="COLUMN_DROPPED"):
         spark.sql(f"ALTER TABLE {table} ADD COLUMN who INT")
     frame = spark.createDataFrame([(4, 1, "x")], "id int, kind int, who string")
@@ -208,7 +208,7 @@ def test_a_dropped_column_of_an_empty_table_may_come_back(spark, table_path):
 
 
 def test_properties_do_not_contradict_the_index(spark, table_path):
-    """Such a property would fail every later write."""
+    """Such a property would make every later write fail."""
     name = f"indextables.`{table_path}`"
     key = "spark.indextables.indexing.typemap.message"
     spark.sql(f"CREATE TABLE {name} (message STRING) TBLPROPERTIES ('{key}'='text')")

@@ -1,4 +1,4 @@
-"""`indextables_analyze`: the tokens of texts in statements."""
+"""`indextables_analyze`: the tokens of strings in statements."""
 
 from __future__ import annotations
 

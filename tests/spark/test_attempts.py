@@ -1,7 +1,7 @@
-"""Tasks that run twice: retries and speculation leave no row twice, PURGE finds the rest.
+"""Tasks that run twice, by retry or speculation, add no row twice; PURGE finds the leftovers.
 
-Spark speculates only across hosts, so two attempts are run here by hand; tests/crash kills workers
-of real jobs.
+Spark speculates only across hosts, so these tests run two attempts by hand; tests/crash kills the
+workers of real jobs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SCHEMA = Struct((Field("id", Atomic("long")),))
 
 
 def attempt(spec, ids: range) -> list[WrittenSplit]:
-    """One attempt of a task, as an executor runs it."""
+    """Run one attempt of a task, as an executor does."""
     (report,) = WriteTask(spec)([pa.record_batch({"id": list(ids)})])
     return [WrittenSplit(**split) for split in json.loads(report["message"][0].as_py())["splits"]]
 

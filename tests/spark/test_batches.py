@@ -16,7 +16,7 @@ from tests.processes import below, python_workers
 from indextables.spark.read_task import while_wanted
 
 ROWS = 3000
-# every text is a new one, and none is in the batch after its own
+# every string is unique, so the next batch does not have it
 COLUMNS = (
     "id",
     "concat('text ', reverse(CAST(id * 7919 AS STRING)), repeat('x', INT(id % 50))) AS text",
@@ -25,7 +25,7 @@ COLUMNS = (
     "CAST(id AS STRING) AS key",
 )
 STATEMENTS = (
-    # kept by Spark itself from batch to batch: the condition is nothing the index knows
+    # Spark keeps these across batches: the index cannot evaluate the predicate
     "SELECT max(text), min(text), max(key) FROM {t} WHERE hash(id) % 3 <> 1",
     "SELECT max_by(text, id), min_by(list, text) FROM {t} WHERE hash(id) % 3 <> 1",
     "SELECT id % 5, max(text), sort_array(collect_list(key)) FROM {t} GROUP BY 1",
@@ -41,7 +41,7 @@ STATEMENTS = (
 
 @pytest.fixture(scope="module")
 def views(spark: Any, tmp_path_factory: Any) -> tuple[str, str]:
-    """The same rows as a table read in many small batches, and as Parquet."""
+    """Views of the same rows in a table that is read in many small batches, and in Parquet."""
     place = tmp_path_factory.mktemp("batches")
     rows = spark.range(0, ROWS, 1, 2).selectExpr(*COLUMNS)
     rows.write.format("indextables").save(str(place / "table"))
@@ -119,14 +119,14 @@ def test_a_file_that_vanishes_costs_no_rows(tmp_path):
 
 
 def test_no_file_of_a_task_stays(spark, views):
-    # not those of other sessions, of which some are killed
+    # the files of this session only: other sessions may have been killed
     place = Path(spark._jvm.org.apache.spark.sql.indextables.Scratch.folder().toString())
     before = set(place.glob("*.json"))
     table = spark.table(views[0]).where("hash(id) % 3 <> 1")
     assert len(table.limit(3).collect()) == 3
     assert table.count() < ROWS
     new = set(place.glob("*.json")) - before
-    end = time.monotonic() + 20  # a task that nobody waits for any more ends by itself
+    end = time.monotonic() + 20  # a task that is no longer needed ends by itself
     while any(file.exists() for file in new):
         assert time.monotonic() < end, new
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Delta's forms of commands: ours on our own tables, and nowhere else."""
+"""Delta's forms of commands work on IndexTables tables, and only there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of the planner as lines of JSON."""
+"""The log of planner calls as lines of JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ASKED = {"spark.indextables.log.calls": "true", "spark.app.id": "app-1"}
 
 @pytest.fixture(autouse=True)
 def fresh():
-    """Its handler writes to what is standard error when it is first used."""
+    """Recreate the log handler, which writes to standard error as it is at first use."""
     call_log._logger.cache_clear()
     yield
     logger = call_log._logger()

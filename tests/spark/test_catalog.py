@@ -11,7 +11,7 @@ from indextables.storage import open_store
 
 @pytest.fixture
 def name(spark):
-    """A table name that is free before and after."""
+    """A table name that does not exist before and after the test."""
     spark.sql("DROP TABLE IF EXISTS events")
     yield "events"
     spark.sql("DROP TABLE IF EXISTS events")

@@ -1,4 +1,4 @@
-"""What Spark's own statements say of a table that its catalog names, and how they change it."""
+"""Spark's own statements show and change a table of its catalog."""
 
 from __future__ import annotations
 

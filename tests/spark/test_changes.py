@@ -15,7 +15,7 @@ from indextables.storage import open_store
 
 @pytest.fixture
 def path(request, spark, table_path):
-    """Version 1: ten rows, partitioned by the columns a test asks for."""
+    """Version 1: ten rows, partitioned by the columns of the test's parameter."""
     columns = getattr(request, "param", ())
     rows = spark.range(0, 10, 1, 2).selectExpr(
         "id", "concat('row ', id) AS message", "cast(id % 3 AS int) AS kind"
@@ -38,7 +38,7 @@ def events(frame) -> list[tuple[int, str, int]]:
 
 
 def change_all(spark, path: str) -> str:
-    """Versions 2 to 5: delete, update, merge into, merge of splits."""
+    """Make versions 2 to 5: DELETE, UPDATE, MERGE INTO, MERGE SPLITS."""
     table = f"indextables.`{path}`"
     spark.sql(f"DELETE FROM {table} WHERE id < 2")
     spark.sql(f"UPDATE {table} SET message = 'changed' WHERE id IN (2, 3)")

@@ -1,4 +1,4 @@
-"""`indextables sql` with statements that need Spark, in a process of its own."""
+"""`indextables sql` with statements that need Spark, in a separate process."""
 
 from __future__ import annotations
 

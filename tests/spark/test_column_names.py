@@ -18,7 +18,7 @@ def quoted(name: str) -> str:
 
 @pytest.fixture
 def target(spark, table_path):
-    """A table whose columns, all but `id`, have such names."""
+    """A table with such names for all columns but `id`."""
     columns = [sf.col("id"), *(sf.concat(sf.lit(f"{n} w"), sf.col("id")).alias(n) for n in NAMES)]
     frame = spark.range(4).select(*columns)
     frame.write.format("indextables").option("indexing.typemap.a b", "text").save(table_path)

@@ -1,4 +1,4 @@
-"""What commands say through Spark that they cannot say without it."""
+"""Output of commands that exists only with Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_environment_has_all_properties_of_driver_and_workers(spark):
             (r.property_type, r.property_name): r.property_value for r in rows if r.role == role
         }
         assert found["spark", "spark.app.name"] == "indextables tests"
-        # a setting of the session is the driver's alone
+        # a session setting exists only on the driver
         shown = {"driver": "***REDACTED***", "worker": None}[role]
         assert found.get(("spark", "spark.my.password")) == shown
         assert ("hadoop", "fs.file.impl") in found or ("hadoop", "io.file.buffer.size") in found

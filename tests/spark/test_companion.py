@@ -1,4 +1,4 @@
-"""Companions through Spark: every answer is Spark's own over the source."""
+"""Companions through Spark: every answer equals Spark's own over the source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def source(spark, tmp_path):
-    """A folder of Parquet files that Spark wrote, in partitions, and its companion."""
+    """A partitioned folder of Parquet files written by Spark, and its companion."""
     place, index = str(tmp_path / "src"), str(tmp_path / "ix")
     rows = spark.range(0, 400).selectExpr(
         "id",
@@ -54,7 +54,7 @@ def test_answers_are_those_of_the_source(spark, source, local):
     check(spark)
     (found,) = spark.sql("SELECT count(*) AS n FROM ix WHERE message indexquery 'word3'").collect()
     assert found.n == spark.sql("SELECT 1 FROM plain WHERE message LIKE 'word3 %'").count()
-    # the source goes on: some files are new, some are gone
+    # the source changes: some files are new, some are gone
     place, _ = source
     spark.range(1000, 1040).selectExpr(
         "id", "concat('word', id % 7, ' new ', id) AS message", "id % 3 AS level", "id % 2 AS part"
@@ -67,7 +67,7 @@ def test_answers_are_those_of_the_source(spark, source, local):
 
 @pytest.mark.parametrize("summary", ["_common_metadata", "part=1/_metadata"])
 def test_columns_are_those_of_a_summary_file(spark, tmp_path, summary):
-    """As in Spark, which shows columns that no file has if such a file names them."""
+    """Like Spark, which shows columns of a summary file even if no data file has them."""
     place, index = tmp_path / "src", str(tmp_path / "ix")
     (place / "part=1").mkdir(parents=True)
     pq.write_table(pa.table({"id": [1, 2]}), place / "part=1" / "a.parquet")

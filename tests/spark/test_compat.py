@@ -1,4 +1,4 @@
-"""One jar serves all supported versions of Spark: the whole of it, in short.
+"""One jar supports all Spark versions: a short test of everything.
 
 `make test-oldest` runs this module on the oldest version.
 """
@@ -116,7 +116,7 @@ def test_names(spark, table_path):
         f"LOCATION '{table_path}' TBLPROPERTIES ('primary-key'='id')"
     )
     spark.sql("UPDATE compat SET n = 1")
-    # Spark 4.0 does not fill in columns that an INSERT leaves out
+    # Spark 4.0 does not fill in columns that an INSERT omits
     spark.sql("INSERT INTO compat VALUES (1, 'a fox', DEFAULT), (2, 'a dog', DEFAULT)")
     spark.sql("ALTER TABLE compat ADD COLUMN state STRING DEFAULT 'new' AFTER id")
     spark.sql("ALTER TABLE compat RENAME COLUMN n TO amount")

@@ -1,4 +1,4 @@
-"""Errors as Spark has them: condition, SQLSTATE and message parameters, one message each."""
+"""Errors in Spark's form: condition, SQLSTATE and message parameters, one message each."""
 
 from __future__ import annotations
 

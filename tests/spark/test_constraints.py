@@ -1,4 +1,4 @@
-"""Constraints of tables: the primary key is kept, conditions are checked on every write."""
+"""Table constraints: the primary key is enforced, and CHECK conditions apply to every write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(params=["name", "path"])
 def table(request, spark, table_path):
-    """How a statement names a table that is not there yet, and what comes behind its columns."""
+    """The SQL name of a table that does not exist yet, and the clauses after its columns."""
     spark.sql("DROP TABLE IF EXISTS bound")
     if request.param == "name":
         yield "bound", f"USING indextables LOCATION '{table_path}'"

@@ -1,4 +1,4 @@
-"""Every way to create a table creates it: version 0 has everything that the statement has."""
+"""Every way to create a table: version 0 has everything of the statement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def name(spark):
-    """A table name that is free before and after."""
+    """A table name that does not exist before and after the test."""
     spark.sql("DROP TABLE IF EXISTS fresh")
     yield "fresh"
     spark.sql("DROP TABLE IF EXISTS fresh")
@@ -52,7 +52,7 @@ def test_create_table_writes_version_0(spark, name, table_path, external):
     assert made.metadata.configuration["primary-key"] == "id"
     assert "primaryKey" in made.protocol.writer_features
     assert spark.table(name).count() == 0
-    # an append by path keeps the key and the index of the statement
+    # an append by path keeps the primary key and the index of the statement
     frame = spark.createDataFrame(
         [(1, "a fox", 1), (1, "a dog", 2)], "id int, message string, kind int"
     )
@@ -103,7 +103,7 @@ def test_create_if_not_exists_leaves_a_table_alone(spark, name):
 
 @pytest.fixture
 def existing(spark, table_path) -> str:
-    """A partitioned table with a key."""
+    """A partitioned table with a primary key."""
     frame = spark.range(3).selectExpr("cast(id AS int) AS id", "'a fox' AS message", "1 AS kind")
     writer = frame.write.format("indextables").option("primary-key", "id")
     writer.option("indexing.typemap.message", "text").partitionBy("kind").save(table_path)

@@ -1,4 +1,4 @@
-"""A split that is gone, cut or changed: queries that touch it fail and name it."""
+"""A split is missing, truncated or changed: queries that read it fail and name it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def whole(spark: Any, tmp_path_factory: Any) -> Path:
 
 
 def answers(spark: Any, table: Path, path: str) -> dict[str, Any]:
-    """What every query gives: its rows, or the message it failed with."""
+    """The result of each query: its rows, or its error message."""
     load(spark, str(table), path).createOrReplaceTempView("damaged")
     found: dict[str, Any] = {}
     for query in QUERIES:
@@ -51,7 +51,7 @@ def answers(spark: Any, table: Path, path: str) -> dict[str, Any]:
 
 
 def harm(whole: Path, place: Path) -> tuple[Path, Path]:
-    """A copy of the table, and one of its splits to be harmed."""
+    """Copy the table; return the copy and one of its splits to damage."""
     table = place / "table"
     shutil.copytree(whole, table)
     return table, sorted(table.rglob("*.split"))[1]
@@ -78,7 +78,7 @@ def test_a_changed_bit_fails_a_query_or_changes_nothing(spark, whole, tmp_path, 
     right = answers(spark, table, path)
     source = random.Random(seed)
     data = bytearray(split.read_bytes())
-    # in the first half lie the index and the columns, in the second the documents and the footer
+    # the first half has the index and the columns, the second the documents and the footer
     for half in (0, 1):
         at = source.randrange(len(data) // 2) + half * (len(data) // 2)
         data[at] ^= 1 << source.randrange(8)

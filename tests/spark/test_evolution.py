@@ -1,4 +1,4 @@
-"""Tables that take on columns and wider types of what is written to them."""
+"""Schema evolution: tables take new columns and wider types from written rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMES = itertools.count()
 
 @pytest.fixture(params=["path", "name"])
 def target(request, spark, tmp_path):
-    """A table of two rows; gives the name to use in SQL."""
+    """A table of two rows; the value is its name in SQL."""
     rows = spark.sql("SELECT 1 AS id, 10 AS n, 'a' AS dep UNION ALL SELECT 2, 20, 'b'")
     if request.param == "path":
         place = str(tmp_path / "table")

@@ -61,7 +61,7 @@ def test_buckets_are_those_of_spark(spark, local, bucket, same):
     found = spark.sql(statement.format(bucket, "indexed")).collect()
     wanted = spark.sql(statement.format(same, "plain")).collect()
     assert sorted(map(str, found)) == sorted(map(str, wanted))
-    # where they are not pushed down Spark computes the same
+    # if they are not pushed down, Spark computes the same
     rows = spark.sql(f"SELECT id, {bucket} AS bucket FROM indexed").collect()
     assert sorted(rows) == sorted(spark.sql(f"SELECT id, {same} AS bucket FROM plain").collect())
 
@@ -158,7 +158,7 @@ def test_explain_formatted_shows_what_was_pushed(spark, local):
 
 
 def wanted(path, **more):
-    """The document of a read of the ids."""
+    """The request document of a read of the ids."""
     schema = {"type": "struct", "fields": [
         {"name": "id", "type": "long", "nullable": True, "metadata": {}}
     ]}  # fmt: skip
@@ -222,7 +222,7 @@ def test_plain_python_answers_as_spark(spark, path, statement, ask):
 
 
 def without_zone(value):
-    """Spark's driver shows timestamps in the session's zone, which is UTC here."""
+    """Remove the zone: Spark's driver shows timestamps in the session's zone, which is UTC here."""
     if isinstance(value, dt.datetime):
         return value.astimezone(dt.UTC).replace(tzinfo=None)
     return value

@@ -1,4 +1,4 @@
-"""The documents of the wire, kept in golden files and checked from both sides.
+"""The documents of the wire format, kept in golden files and checked from both sides.
 
 `INDEXTABLES_GOLDEN=write` rewrites them from what the hooks send.
 """
@@ -31,7 +31,7 @@ CONDITIONS = {
 
 
 def sent(spark, path: str, condition: str) -> list:
-    """What the hooks sent for a condition: the predicates Python took."""
+    """The predicates that the hooks sent for a condition and Python accepted."""
     frame = spark.read.format("indextables").load(path).where(condition)
     leaf = frame._jdf.queryExecution().optimizedPlan().collectLeaves().head()
     return json.loads(leaf.scan().request().get("predicates").toString())

@@ -1,4 +1,4 @@
-"""Tables in HDFS through Spark: its Hadoop configuration is all that is needed."""
+"""Tables in HDFS through Spark need only Spark's Hadoop configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python workers of a local session die while they read: the query goes on."""
+"""A query continues when Python workers of a local session die while reading."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def application(tmp_path_factory, request):
-    """A local session, where Spark tries no task again, and the folder its workers look at."""
+    """A local session, in which Spark retries no task, and the folder that its workers watch."""
     folder = tmp_path_factory.mktemp("dying")
     conf = {
         "spark.python.daemon.module": "tests.cluster.dying",

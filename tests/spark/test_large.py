@@ -1,4 +1,4 @@
-"""Answers that are large: many groups, long sums, a million rows."""
+"""Large answers: many groups, large sums, a million rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths lead where Spark's own file sources would go."""
+"""Paths resolve as in Spark's own file sources."""
 
 from __future__ import annotations
 

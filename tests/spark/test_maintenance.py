@@ -1,4 +1,4 @@
-"""What writes and scans leave behind for maintenance: merges after writes, pruning counters."""
+"""Side effects of writes and scans: merges after writes, pruning counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many queries of one application at the same time."""
+"""Many concurrent queries of one application."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def look_up(spark, path, number: int) -> int:
 
 
 def test_threads_that_many_queries_needed_are_given_back(spark, path, planner):
-    kill(pid_of(planner))  # with what earlier queries needed
+    kill(pid_of(planner))  # with the threads of earlier queries
     assert [look_up(spark, path, number) for number in range(8)] == [3] * 8
     pid = pid_of(planner)
     few = most = threads_of(pid)
@@ -44,7 +44,7 @@ def test_threads_that_many_queries_needed_are_given_back(spark, path, planner):
             most = threads_of(pid)
     end = time.monotonic() + PATIENCE_S
     while threads_of(pid) > most - USERS // 2:
-        assert time.monotonic() < end, f"{threads_of(pid)} threads of {most} are still there"
+        assert time.monotonic() < end, f"{threads_of(pid)} threads of {most} are still alive"
         time.sleep(0.2)
     assert look_up(spark, path, 7) == 3
     assert pid_of(planner) == pid
@@ -52,7 +52,7 @@ def test_threads_that_many_queries_needed_are_given_back(spark, path, planner):
 
 @pytest.fixture
 def busy(spark, tmp_path):
-    """All cores of the application wait for the test to end."""
+    """Occupy all cores of the application until the test ends."""
     word = tmp_path / "busy"
     word.touch()
     cores = spark.sparkContext.defaultParallelism

@@ -1,4 +1,4 @@
-"""What Spark's metrics system shows."""
+"""IndexTables in Spark's metrics system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def application(tmp_path_factory):
-    """An application with Spark's metrics servlet, and the address of it."""
+    """An application with Spark's metrics servlet, and its URL."""
     port = free_port()
     conf = {
         "spark.ui.enabled": "true",
@@ -36,7 +36,7 @@ def get(url: str) -> str:
 
 
 def metrics(url: str) -> dict[str, int]:
-    """Our counters and how often timers ran, by name."""
+    """The counters of IndexTables and the counts of its timers, by name."""
     exported = json.loads(get(f"{url}/json/"))
     prefix = "app.driver.indextables."
     counters = {k: v["count"] for k, v in exported["counters"].items() if k.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""Expressions on arrays, maps and structs with nulls inside: the same values as over Parquet."""
+"""Expressions on arrays, maps and structs with nulls inside equal those over Parquet."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def places(spark, tmp_path_factory) -> dict[str, str]:
 
 @pytest.fixture(params=["planner", "executors"])
 def ask(request, spark, places):
-    """The answers of a statement, ours and Parquet's."""
+    """Run a statement over IndexTables and over Parquet."""
     key = "spark.indextables.read.local.enabled"
     spark.conf.set(key, str(request.param == "planner").lower())
 

@@ -1,4 +1,4 @@
-"""Rows without a partition value: found, changed and replaced like any other."""
+"""Rows without a partition value are found, changed and replaced like any other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IDS = {1, 2, 3, 4}
 
 @pytest.fixture(params=["planner", "executors"])
 def path(request, spark):
-    """Both ways a table is read."""
+    """Both paths of a read."""
     key = "spark.indextables.read.local.enabled"
     spark.conf.set(key, str(request.param == "planner").lower())
     yield request.param
@@ -30,7 +30,7 @@ def path(request, spark):
 
 @pytest.fixture
 def make(spark, tmp_path):
-    """A new table of four rows, partitioned by a column that is null in one of them."""
+    """Make a table of four rows, partitioned by a column that is null in one of them."""
 
     def made(kind: str) -> str:
         place = str(tmp_path / f"table{next(FOLDERS)}")

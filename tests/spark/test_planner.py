@@ -1,4 +1,4 @@
-"""One planner process answers all calls, and it sees everything that was acknowledged before."""
+"""One planner process answers all calls, and it sees everything acknowledged before."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def process_of(spark) -> str:
 
 
 def test_statements_at_the_same_time_see_what_came_before_them(spark, tables):
-    """Several sessions write, checkpoint, merge and describe at once."""
+    """Several sessions write, checkpoint, merge and describe concurrently."""
 
     def work(path):
         session = spark.newSession()
@@ -69,7 +69,7 @@ def test_counters_are_those_of_the_process_that_serves_queries(spark, tables, pl
         assert sum(pool.map(query, tables)) == 0
     stats = rows(spark, "DESCRIBE INDEXTABLES DATA SKIPPING STATS")
     counts = {r.metric_name: r.metric_value for r in stats}
-    assert int(counts["data_skipped_files"]) == len(tables)  # every query once, one split each
+    assert int(counts["data_skipped_files"]) == len(tables)  # each query once, one split each
     assert process_of(spark) == str(planner("ping").json().get("pid").asInt())
 
 
@@ -90,7 +90,7 @@ def test_a_merge_of_many_groups_is_one_job(spark, tmp_path):
 
 
 def begin_merge(spark, planner, path) -> str:
-    """Start a merge the way the hooks do; it waits in the planner for its tasks."""
+    """Start a merge as the hooks do; it waits in the planner for its tasks."""
     spark.range(5).coalesce(1).write.format("indextables").mode("append").save(path)
     reply = planner("command", json.dumps({"text": f"MERGE SPLITS '{path}'"})).json()
     assert reply.get("need").get("kind").asText() == "tasks"
@@ -139,7 +139,7 @@ def test_a_command_whose_planner_is_lost_while_it_runs_fails(spark, tables, plan
     ended = threading.Event()
 
     def kill_until_it_ends() -> None:
-        # one that is killed before it was asked is replaced
+        # a planner that is killed before the call is replaced
         while not ended.wait(1):
             kill(pid_of(planner))
 
@@ -165,7 +165,7 @@ def test_an_idle_planner_may_die_unnoticed(spark, tables, planner):
 
 
 def test_a_killed_daemon_and_its_workers_are_replaced_within_the_statement(spark, tables, planner):
-    """The planner's daemon; tasks have one of their own."""
+    """Kill the planner's daemon; tasks have a separate one."""
 
     def kill_all():
         worker = pid_of(planner)

@@ -1,4 +1,4 @@
-"""Tests Spark has no V2 name for: pushed down where the index can tell, else computed."""
+"""Predicates that Spark has no V2 name for are pushed down if the index can evaluate them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LOCAL = "spark.indextables.read.local.enabled"
 
 @pytest.fixture(scope="module")
 def both(spark, tmp_path_factory):
-    """The same rows as a table of ours (`ours`) and as Parquet (`theirs`)."""
+    """Views of the same rows in an IndexTables table (`ours`) and in Parquet (`theirs`)."""
     folder = tmp_path_factory.mktemp("read")
     rows = spark.range(0, 300, 1, 2).selectExpr(
         "id",
@@ -130,7 +130,7 @@ BUCKETS = [
 
 @pytest.fixture(scope="module")
 def sparse(spark, tmp_path_factory):
-    """Rows with nulls and odd numbers, as a table of ours and as Parquet."""
+    """Views of rows with nulls and special numbers, in an IndexTables table and in Parquet."""
     folder = tmp_path_factory.mktemp("buckets")
     made = spark.range(0, 400, 1, 2).selectExpr(
         "if(id % 9 = 0, null, id - 40) AS id",

@@ -10,7 +10,7 @@ from indextables.storage import open_store
 
 @pytest.fixture(params=[(), ("kind",)], ids=["flat", "partitioned"])
 def table(request, spark, table_path):
-    """Ten rows in one or several splits; gives the name to use in SQL."""
+    """A table of ten rows in one or several splits; the value is its name in SQL."""
     rows = spark.range(0, 10, 1, 2).selectExpr(
         "id", "concat('row ', id) AS message", "cast(id % 3 AS int) AS kind"
     )
@@ -54,7 +54,7 @@ def test_update_moves_rows_to_new_splits(spark, table):
 
 @pytest.mark.parametrize("where", ["", "WHERE id = 3", "WHERE length(s.y) = 1 AND id IN (2, 3)"])
 def test_members_of_structs_are_updated(spark, table_path, where):
-    """The condition is computed once: not again as a runtime filter of the same rows."""
+    """The condition is computed once, not again as a runtime filter of the same rows."""
     table = f"indextables.`{table_path}`"
     rows = "id, named_struct('x', id, 'y', 'a', 'z', named_struct('w', array(id))) AS s"
     spark.sql(f"CREATE TABLE {table} AS SELECT {rows} FROM range(5)")
@@ -96,7 +96,7 @@ def test_merge_into_updates_deletes_and_inserts(spark, table):
     ],
 )
 def test_rows_to_change_are_found_by_the_index(spark, table, statement, pushed):
-    """Not by reading every row: neither the scan nor the write computes the condition."""
+    """Not every row is read: neither the scan nor the write computes the condition."""
     text = statement.format(t=table)
     plan = spark.sql(f"EXPLAIN FORMATTED {text}").first()[0]
     assert pushed in plan.split("pushed filters: [")[1].splitlines()[0], plan

@@ -1,4 +1,4 @@
-"""Small files of a JVM are in one folder; the next JVM removes the folder of a killed one."""
+"""The scratch files of a JVM are in one folder; the next JVM removes that of a killed one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def session(tmp_path, temporary):
 
 
 def folders(temporary: Path) -> set[Path]:
-    """Those that are there, as if they were made long ago."""
+    """Make the existing folders look old, and return them."""
     found = set(temporary.glob("indextables-jvm-*"))
     for folder in found:
         os.utime(folder / "jvm.lock", (time.time() - 3600,) * 2)

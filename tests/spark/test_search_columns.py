@@ -1,4 +1,4 @@
-"""Searching columns of every type, and the hints when a search cannot find what was meant."""
+"""Searches of columns of every type, and hints for searches that cannot find anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 
 @pytest.fixture(scope="module")
 def numbers(spark, tmp_path_factory):
-    """A view of rows with a number in every type."""
+    """A view of rows with a number of every type."""
     path = str(tmp_path_factory.mktemp("numbers") / "table")
     kinds = {
         "b": "TINYINT", "s": "SMALLINT", "i": "INT", "l": "BIGINT", "f": "FLOAT", "d": "DOUBLE",

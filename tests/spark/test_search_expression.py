@@ -1,4 +1,4 @@
-"""A search means the same wherever it stands: pushed down, or matched by rows."""
+"""A search means the same anywhere in a statement: pushed down, or matched row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call makes a session ready, and says clearly what is in its way."""
+"""One call configures a session, and reports clearly what prevents it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from indextables.spark import session
 
 
 class Builder:
-    """Looks enough like `SparkSession.builder`."""
+    """A stand-in for `SparkSession.builder`."""
 
     def __init__(self, **options: str) -> None:
         self._options = {key.replace("_", "."): value for key, value in options.items()}

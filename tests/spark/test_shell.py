@@ -1,4 +1,4 @@
-"""The spark-sql shell over a script, started as the guide says."""
+"""The spark-sql shell with a script, started as in the guide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source tables answer searches through their companions, as Spark's own rows say."""
+"""Source tables answer searches through their companions, with the same rows as Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROWS = (
 
 @pytest.fixture
 def source(spark, tmp_path):
-    """A partitioned folder of Parquet files, its companion, and the session that knows it."""
+    """A partitioned folder of Parquet files, its companion, and a session that finds it."""
     place, index = str(tmp_path / "src"), str(tmp_path / "ix")
     frame = spark.range(0, 400).selectExpr(*ROWS)
     frame.repartition(2).write.partitionBy("part").parquet(place)
@@ -115,7 +115,7 @@ def test_other_rows_than_those_of_the_companion_are_matched(spark, source, tmp_p
     place, index = source
     search = "message indexquery 'word3'"
     expected = found(spark.read.parquet(place).filter("message LIKE 'Word3 %'"))
-    # files that were replaced since the query was resolved
+    # files were replaced after the query was resolved
     copy, other = str(tmp_path / "copy"), str(tmp_path / "other")
     spark.read.parquet(place).write.partitionBy("part").parquet(copy)
     matched = spark.read.parquet(copy).filter(search)
@@ -128,10 +128,10 @@ def test_other_rows_than_those_of_the_companion_are_matched(spark, source, tmp_p
     matched = spark.read.parquet(copy).filter(search)
     assert not is_answered(matched)
     assert found(matched) == expected
-    # columns that Spark reads as others
+    # columns that Spark reads with other types
     schema = "id bigint, message string, level string, part int"
     assert not is_answered(spark.read.schema(schema).parquet(place).filter(search))
-    # one partition alone, and a name of the file
+    # a single partition, and the name of a file
     assert not is_answered(spark.read.parquet(f"{place}/part=1").filter(search))
     named = spark.read.parquet(place).filter(search).selectExpr("id", "input_file_name() AS f")
     assert not is_answered(named)
@@ -143,7 +143,7 @@ def test_cached_rows_and_searches_elsewhere_are_matched_by_the_rules_of_the_comp
 ):
     place, index = source
     build(spark, place, f"{index}2")
-    # the companion indexes whole values: a word of them is not found
+    # the companion indexes whole values: single words are not found
     spark.conf.set(LOCATIONS, f"{index}2")
     spark.read.parquet(place).createOrReplaceTempView("src")
     text = "SELECT count(*) AS n FROM src WHERE message indexquery '{}'"
@@ -215,7 +215,7 @@ def test_a_companion_that_is_not_there_is_an_error(spark, source, tmp_path):
     spark.conf.set(LOCATIONS, str(tmp_path / "nothing"))
     with pytest.raises(Exception, match="TABLE_NOT_FOUND"):
         spark.read.parquet(place).filter("message indexquery 'word3'").collect()
-    # what Spark can answer itself, it does
+    # Spark answers what it can without the companion
     spark.conf.set(ANSWERS, "all")
     assert spark.read.parquet(place).filter("id = 3").count() == 1
 
@@ -233,7 +233,7 @@ def test_timestamps_in_paths_are_read_in_the_zone_of_the_session(spark, tmp_path
             search = frame.filter("message indexquery 'word'")
             assert is_answered(search) == answered
             assert found(search) == found(frame)
-            # the index itself says that it cannot, if the column matters
+            # the index reports that it cannot answer if the query needs the column
             direct = spark.read.format("indextables").load(index)
             assert direct.filter("message indexquery 'word'").select("message").count() == 3
             touching = direct.select("message", "hour", direct.hour.cast("long"))

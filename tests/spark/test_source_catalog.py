@@ -1,4 +1,4 @@
-"""`IndexTablesCatalog`: companions by the names of their source tables."""
+"""`IndexTablesCatalog` finds companions by the names of their source tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-# the names that configurations for the existing implementation have
+# the names in configurations for the existing implementation
 CATALOGS = (
     "io.indextables.catalog.IndexTablesCatalog",
     "io.indextables.spark.catalog.IndexTables4SparkCatalog",
@@ -24,7 +24,7 @@ def named(spark, tmp_path, request):
         f"BUILD INDEXTABLES COMPANION FOR PARQUET '{place}' "
         f"INDEXING MODES ('message':'text') AT LOCATION '{index}'"
     )
-    # a catalog remembers what it found: each test has its own
+    # a catalog caches what it finds: each test has its own
     catalog = "ix_" + re.sub(r"\W", "_", request.node.name)
     spark.conf.set(f"spark.sql.catalog.{catalog}", getattr(request, "param", CATALOGS[0]))
     yield f"{catalog}.spark_catalog.default.catalog_source", str(tmp_path)
@@ -49,7 +49,7 @@ def test_companions_have_the_names_of_their_source_tables(spark, named):
     assert sorted(row.id for row in spark.sql(query).collect()) == [3, 8]
     shown = spark.sql(f"EXPLAIN {query}").first()[0]
     assert re.search(r"pushed filters: \[.*message indexquery 'word3'", shown)
-    # what was found is remembered: the next region is not looked at yet
+    # the result is cached: the next region is not used yet
     properties(spark, **{"indexroot.eu": "/nowhere"})
     spark.conf.set("spark.indextables.companion.region", "eu")
     try:

@@ -108,7 +108,7 @@ def test_a_table_as_source_gives_appends_once(spark, table_path, tmp_path):
 
 
 def test_a_source_may_lose_rows_but_not_change_them(spark, table_path, tmp_path):
-    """`ignoreDeletes` covers splits that go and rows that a deletion vector hides."""
+    """`ignoreDeletes` covers removed splits and rows that a deletion vector hides."""
     target, name = str(tmp_path / "target"), f"indextables.`{table_path}`"
     rows = spark.range(0, 10, 1, 2).selectExpr(*COLUMNS)
     rows.write.format("indextables").save(table_path)

@@ -1,4 +1,4 @@
-"""Arguments of `IndexTable`: what Python has for them, and errors that name the wrong ones."""
+"""Arguments of `IndexTable`: their Python types, and errors that name wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions that Spark fails to translate for sources: it computes them."""
+"""Spark computes conditions that it fails to translate for sources."""
 
 from __future__ import annotations
 

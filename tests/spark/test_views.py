@@ -11,7 +11,7 @@ NAMES = ("v", "w", "x", "kept", "renamed")
 
 @pytest.fixture
 def a(spark, table_path):
-    """A temporary view of a table with three rows; views that tests make are dropped."""
+    """A temporary view of a table with three rows; the views of the test are dropped."""
     frame = spark.createDataFrame(
         [(1, "a fox"), (2, "a dog"), (3, "fox and dog")], "id int, content string"
     )

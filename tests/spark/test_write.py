@@ -82,7 +82,7 @@ def test_dynamic_overwrite_replaces_only_partitions_in_the_data(events, table_pa
 
 @pytest.mark.parametrize("partition", ["", "PARTITIONED BY (kind)"])
 def test_dynamic_overwrites_replace_what_they_replace_in_parquet(spark, tmp_path, partition):
-    """Of empty tables, of tables without partitions, with rows and without any."""
+    """Overwrites of empty tables and of tables without partitions, with and without rows."""
     statements = (
         "INSERT OVERWRITE {} VALUES (1, 'a'), (2, 'b')",
         "INSERT OVERWRITE {} VALUES (3, 'b')",

@@ -1,4 +1,4 @@
-"""Reads spec files: text to blocks."""
+"""Parse spec files into blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Block:
-    """One block: its first line's words, the lines behind it, and where it stands."""
+    """One block: the words of its first line, the lines after it, and its line number."""
 
     line: int
     head: str
@@ -30,7 +30,7 @@ class Block:
 
     @property
     def expected(self) -> list[list[str]]:
-        """Header and rows behind the line of dashes."""
+        """The header and rows after the line of dashes."""
         lines = self.body[self.body.index("----") + 1 :]
         return [[cell.strip() for cell in line.split("|")] for line in lines]
 
@@ -54,7 +54,7 @@ _CREATE = re.compile(r"(\w+) \((.*?)\)(?: partitioned by \((.*?)\))?$")
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table as a `create` block describes it."""
+    """The table of a `create` block."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
@@ -70,7 +70,7 @@ def read_table(text: str) -> TableSpec:
 
 
 def shown(value) -> str:
-    """A value of an answer as spec files write it."""
+    """A value of an answer in the notation of spec files."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):

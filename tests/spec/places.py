@@ -1,4 +1,4 @@
-"""Where the tables of a spec file lie: a folder, or a bucket of a real object store."""
+"""Locations for the tables of a spec file: a folder, or a bucket of a real object store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _numbers = itertools.count()
 
 
 class Folder:
-    """A folder of this machine."""
+    """A local folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -42,7 +42,7 @@ class Folder:
 
 
 class Bucket:
-    """A part of a bucket, emptied of nothing: every spec file gets names of its own."""
+    """A prefix in a shared bucket; each spec file uses its own prefix, so nothing is cleaned up."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -62,7 +62,7 @@ class Bucket:
         self._store(name).delete(files)
 
     def age(self, name: str, hours: float) -> None:
-        """Write everything again with an older time, which MinIO takes from who may replicate."""
+        """Rewrite all objects with an older timestamp, which MinIO accepts for replication."""
         store = self._store(name)
         then = datetime.fromtimestamp(time.time() - hours * 3600, UTC)
         for file in self.files(name):

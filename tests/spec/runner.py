@@ -1,4 +1,4 @@
-"""Runs a spec file through one door."""
+"""Run a spec file through one door."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SparkDoor:
         return frame.columns, [row.asDict(recursive=True) for row in frame.collect()]
 
     def close(self) -> None:
-        # while the store can still be reached: Spark looks at a table before it drops it
+        # the store must still be running: Spark loads a table before it drops it
         for name in self._named:
             self.spark.sql(f"DROP TABLE IF EXISTS spec.{name}")
         for key in self._set:
@@ -124,7 +124,7 @@ class Run:
     def do_file(self, block):
         name, path = block.rest.split()
         rows = arrow_rows(self.tables[name], block.body)
-        # what is in the names of folders is not in the file
+        # partition values are in folder names, not in the file
         kept = [column for column in rows.column_names if f"{column}=" not in path]
         store = open_store(self.door.place.path(name), self.door.context.settings({}))
         write_parquet(store, f"{path}.parquet", rows.select(kept))

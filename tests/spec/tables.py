@@ -1,4 +1,4 @@
-"""Tables for spec files, made without Spark: Arrow rows to splits to one commit."""
+"""Tables for spec files, written without Spark: Arrow rows to splits to one commit."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def arrow_rows(spec, lines) -> pa.Table:
 
 
 def write_parquet(store, path, rows: pa.Table) -> None:
-    """A file of a source table."""
+    """Write a file of a source table."""
     content = io.BytesIO()
     pq.write_table(rows, content)
     store.put(path, content.getvalue())
 
 
 def write_delta(path, settings, rows: pa.Table) -> None:
-    """One more version of a Delta table."""
+    """Write another version of a Delta table."""
     found = plan_connection(path, settings, os.environ)
     options = {k: str(v) for k, v in {**reveal(found.config), **reveal(found.client)}.items()}
     write_deltalake(found.address.native, rows, mode="append", storage_options=options)

@@ -9,9 +9,9 @@ from tests.spec.places import Bucket, Folder
 from tests.spec.runner import LocalDoor, Run, SparkDoor
 
 FILES = sorted(Path(__file__).parent.glob("*.slt"))
-# enough of them to know that commands work there; the others differ in what they do, not where
+# a selection: the other files test different commands, not different locations
 CORE = [file for file in FILES if file.stem in ("caches", "checkpoint", "merge_splits", "prewarm")]
-# Azurite's clock cannot be turned back
+# Azurite does not accept older timestamps
 AZURE = [file for file in FILES if file.stem in ("checkpoint", "merge_splits", "restore")]
 by_file = {"ids": lambda file: file.stem}
 

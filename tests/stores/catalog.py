@@ -1,4 +1,4 @@
-"""A small server with the requests that Unity Catalog documents for temporary credentials."""
+"""A small server for the documented requests of Unity Catalog for temporary credentials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 
 
 class Catalog:
-    """Gives credentials to who has the token, or signs in as the client."""
+    """Gives credentials to callers with the token or the client's login."""
 
     def __init__(self, credentials: dict, *, lives: float = 3600.0) -> None:
         self.credentials = credentials

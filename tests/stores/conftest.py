@@ -1,4 +1,4 @@
-"""Stores to test against: a folder, memory, MinIO, Azurite and HDFS get the same tests."""
+"""Stores under test: a folder, memory, MinIO, Azurite and HDFS run the same tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from indextables.config.settings import Settings, resolve
 from indextables.storage import Store, open_store
 
 BUCKET = "tables"
-# planted: no file, message or log may ever hold one of these
+# secrets that must not appear in any file, message or log
 ACCESS_KEY = "PLANTEDACCESSKEY"
 SECRET_KEY = "planted-secret-key-of-s3"
 AZURE_KEY = azure_key("planted-account-key-of-azure")
@@ -34,7 +34,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class Place:
-    """A store under test: where tables go and with which settings."""
+    """A store under test: the root of its tables, and its settings."""
 
     kind: str
     root: str
@@ -46,11 +46,11 @@ class Place:
         return resolve(self.options)
 
     def table(self, **options: str) -> Store:
-        """A store at a place where nothing is yet."""
+        """Open a new, empty table location."""
         return open_store(f"{self.root}/t{next(_numbers)}", resolve(self.options | options))
 
     def again(self, store: Store) -> Store:
-        """Another store at the same place."""
+        """Open another store at the same location."""
         return open_store(store.url, self.settings)
 
 
@@ -65,7 +65,7 @@ def minio_server(tmp_path_factory):
 
 @pytest.fixture
 def proxy(minio_server):
-    """Stands between a test and MinIO: counts requests, and fails those that the test selects."""
+    """A proxy in front of MinIO: it counts requests and fails those that the test selects."""
     proxy = Proxy(minio_server.port)
     yield proxy
     proxy.close()
@@ -129,7 +129,7 @@ def place(request, tmp_path) -> Place:
 
 @pytest.fixture
 def own_minio(tmp_path):
-    """A server of this test's own, to be killed."""
+    """A separate server that the test may kill."""
     if not MINIO.is_file():
         pytest.skip(f"no {MINIO}: run `make servers`")
     with minio(Path(tmp_path), ACCESS_KEY, SECRET_KEY) as server:

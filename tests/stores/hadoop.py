@@ -1,4 +1,4 @@
-"""A real HDFS on loopback: name nodes and a data node in one JVM, stopped by its own pid."""
+"""A real HDFS on loopback: name nodes and a data node in one JVM, stopped by its pid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.stores import kerberos
 from tests.stores.kerberos import Kerberos
 from tests.stores.servers import CACHE
 
-# Spark has Hadoop's client; this is the rest of the same version, fetched by `make servers`
+# Spark includes Hadoop's client; `make servers` downloads the rest of the same version
 _CLIENTS = Path(pyspark.__file__).parent / "jars"
 MINICLUSTER = next(
     iter(sorted((CACHE / "jars").glob("hadoop-client-minicluster-*.jar"))),
@@ -26,7 +26,7 @@ SERVICE = "Ships"
 
 @dataclass
 class Hadoop:
-    """Two name nodes, the first of them active, known as `hdfs://Ships`."""
+    """Two name nodes as the name service `hdfs://Ships`; the first one is active."""
 
     gateway: JavaGateway
     process: subprocess.Popen
@@ -34,7 +34,7 @@ class Hadoop:
 
     @property
     def keys(self) -> dict[str, str]:
-        """What a client has to know."""
+        """The configuration of a client."""
         nodes = {
             f"dfs.namenode.rpc-address.{SERVICE}.nn{i}": f"127.0.0.1:{self.port(i)}" for i in (0, 1)
         }
@@ -44,12 +44,12 @@ class Hadoop:
         return self.cluster.getNameNodePort(node)
 
     def fail_over(self, to: int) -> None:
-        """Another name node becomes the active one."""
+        """Make the other name node active."""
         self.cluster.transitionToStandby(1 - to)
         self.cluster.transitionToActive(to)
 
     def make_home(self, user: str) -> None:
-        """A folder that belongs to a user, as an administrator makes it."""
+        """Create a folder owned by a user, as an administrator does."""
         files = self.cluster.getFileSystem(0)
         home = self.gateway.jvm.org.apache.hadoop.fs.Path(f"/user/{user}")
         files.mkdirs(home)
@@ -89,7 +89,7 @@ def start(folder: Path, realm: Kerberos | None = None, protection: str = "") -> 
             return Hadoop(gateway, process, _cluster(gateway.jvm, folder))
         return Hadoop(gateway, process, _secure(gateway.jvm, folder, realm.keys, protection))
     except Py4JError as cause:
-        # the JVM tells what failed, as long as it lives
+        # a running JVM reports what failed
         text = str(cause)
         _kill(process)
         raise RuntimeError(text) from None
@@ -98,13 +98,13 @@ def start(folder: Path, realm: Kerberos | None = None, protection: str = "") -> 
 def _configuration(jvm: Any, folder: Path) -> Any:
     conf = jvm.org.apache.hadoop.hdfs.HdfsConfiguration()
     conf.set("hdfs.minidfs.basedir", str(folder / "data"))
-    # nothing here has to outlive a power cut
+    # nothing here needs to survive a power failure
     conf.setBoolean("dfs.namenode.edits.noeditlogchannelflush", True)
     return conf
 
 
 def _secure(jvm: Any, folder: Path, keytab: str, protection: str) -> Any:
-    """One name node and one data node that ask everybody for a ticket."""
+    """Start one name node and one data node that require Kerberos tickets."""
     conf = _configuration(jvm, folder)
     services = {
         f"dfs.{service}.{key}": value
@@ -129,7 +129,7 @@ def _secure(jvm: Any, folder: Path, keytab: str, protection: str) -> Any:
 
 
 def secure_keys(protection: str) -> dict[str, str]:
-    """What the clients and the servers of a secure cluster have to know."""
+    """The configuration of clients and servers of a secure cluster."""
     return {
         "hadoop.security.authentication": "kerberos",
         "hadoop.rpc.protection": protection,

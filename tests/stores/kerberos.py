@@ -1,4 +1,4 @@
-"""A real Kerberos on loopback: a key distribution center with a realm of its own."""
+"""A real Kerberos on loopback: a key distribution center with its own realm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REALM = "SHIPS.TEST"
 HOST = f"hdfs/localhost@{REALM}"
 WEB = f"HTTP/localhost@{REALM}"
 USER = f"me@{REALM}"
-# what is not on the PATH of users who are not root
+# folders that are on root's PATH only
 _PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 _CLIENT = """[libdefaults]
 default_realm = {realm}
@@ -46,7 +46,7 @@ def is_installed() -> bool:
 
 @dataclass
 class Kerberos:
-    """A realm with the services of HDFS and one user, all in one file of keys."""
+    """A realm with the services of HDFS and one user, all in one keytab."""
 
     folder: Path
     environ: dict[str, str]
@@ -61,7 +61,7 @@ class Kerberos:
         subprocess.run(command, env=environ, check=True, capture_output=True)
 
     def ticket(self, cache: Path) -> dict[str, str]:
-        """The environment of a program that has a ticket of the user."""
+        """The environment of a program with a ticket of the user."""
         self.run("kinit", "-kt", self.keys, USER, KRB5CCNAME=str(cache))
         return {**self.environ, "KRB5CCNAME": str(cache)}
 

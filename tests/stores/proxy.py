@@ -1,4 +1,4 @@
-"""A proxy between the product and a real server: it counts requests and breaks some of them."""
+"""A proxy in front of a real server: it counts requests and breaks some of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-# what to do with a request: pass it on; refuse it for now; break the connection before or after
-# the server has done the work
+# what to do with a request: pass it on; reject it as too busy; break the connection before or after
+# the server has processed it
 PASS, SLOW_DOWN, CUT_BEFORE, CUT_AFTER, DENY = "pass", "slow", "cut before", "cut after", "deny"
 # hold the request until `deliver` without a response; send it twice and return the second response
 HOLD, TWICE = "hold", "twice"
-# take the request, keep the connection and say nothing
+# accept the request, keep the connection open and send nothing
 SILENT = "silent"
-# after which no more requests come that do not need the answer of one that waits
+# after this many seconds, all requests that do not depend on a waiting one have arrived
 _NO_MORE_S = 2.0
 _ERROR = b"<?xml version='1.0'?><Error><Code>%s</Code><Message>planted</Message></Error>"
 
@@ -30,7 +30,7 @@ class Request:
 
 
 class Proxy:
-    """Forwards to a port of this machine; `rule` decides about each request."""
+    """Forwards to a local port; `rule` decides about each request."""
 
     def __init__(self, port: int) -> None:
         self.requests: list[Request] = []
@@ -66,7 +66,7 @@ class Proxy:
             return self.rule(request)
 
     def gather(self, count: int, part: str) -> None:
-        """From now on, requests of a kind wait until so many are here at once, or no more come."""
+        """Let requests of a kind wait until `count` of them are here, or no more arrive."""
         self.most_at_once, self._gathered = 0, (count, part)
 
     def wait_for_others(self, request: Request) -> None:
@@ -80,14 +80,14 @@ class Proxy:
             self.at_once -= 1
 
     def deliver(self) -> None:
-        """The requests that were held arrive."""
+        """Deliver the held requests."""
         while self.held:
             self.held.pop()()
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # else the body waits until the client has confirmed the headers: 40 ms per response
+    # otherwise the body waits until the client acknowledges the headers: 40 ms per response
     disable_nagle_algorithm = True
 
     def log_message(self, *_):
@@ -160,7 +160,7 @@ def _ask(port, command, path, headers, body):
 
 
 def times(count: int, action: str, method: str = "", part: str = "") -> Callable[[Request], str]:
-    """A rule that does something to the first few requests of a kind."""
+    """A rule for the first few requests of a kind."""
     left = [count]
 
     def rule(request: Request) -> str:

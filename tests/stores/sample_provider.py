@@ -1,4 +1,4 @@
-"""A credentials provider as a user would write one; workers import it by its name."""
+"""A sample credentials provider of a user; workers import it by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ calls: list[str] = []
 
 
 def keys(url, options):
-    """Keys that the test put into keys of the settings that mean nothing to the store itself."""
+    """Credentials from settings that the test sets and that mean nothing to the store itself."""
     calls.append(url)
     return {
         "access_key_id": options["databricks.clientId"],
@@ -18,7 +18,7 @@ def keys(url, options):
 
 
 def short(url, options):
-    """Keys that have to be renewed soon."""
+    """Credentials that expire soon."""
     return keys(url, options) | {"expires_at": time.time() + 0.1}
 
 

@@ -1,4 +1,4 @@
-"""Real object stores on loopback: MinIO for S3, Azurite for Azure. Stopped by their own pid."""
+"""Real object stores on loopback: MinIO for S3, Azurite for Azure, stopped by their pids."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ CACHE = Path(os.environ.get("INDEXTABLES_CACHE", Path.home() / ".cache" / "index
 MINIO = CACHE / "bin" / "minio"
 AZURITE = CACHE / "npm" / "node_modules" / ".bin" / "azurite-blob"
 _PATIENCE_S = 240
-# the system gives none of these to other programs, nor to connections that are made meanwhile
+# outside the ephemeral range: the system assigns none of these ports to other programs
 _PORTS = range(20_000, 32_000)
-# the key every Azurite knows from its manual is replaced, so that it can be searched for
+# replaces Azurite's well-known key, so that tests can search for it
 AZURE_ACCOUNT = "tablesaccount"
-# only to see whether a server with a certificate of its own answers
+# only checks whether a server with a self-signed certificate answers
 _TRUSTING = ssl.create_default_context()
 _TRUSTING.check_hostname = False
 _TRUSTING.verify_mode = ssl.CERT_NONE
 
 
 def free_port() -> int:
-    """A port for a server that is started in a moment, and again after it was killed."""
+    """A port for a server that starts soon, and again after it was killed."""
     while True:
         port = secrets.choice(_PORTS)
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -42,7 +42,7 @@ def free_port() -> int:
 
 
 def wait_for_port(process: subprocess.Popen, port: int, log: Path) -> None:
-    """Wait until a server that was started answers."""
+    """Wait until a started server answers."""
     end = time.monotonic() + _PATIENCE_S
     while time.monotonic() < end:
         try:
@@ -58,7 +58,7 @@ def wait_for_port(process: subprocess.Popen, port: int, log: Path) -> None:
 
 @dataclass
 class Server:
-    """A process that answers on a port; `kill` is what a power cut would do to it."""
+    """A process that listens on a port; `kill` acts like a power failure."""
 
     command: list[str]
     port: int
@@ -129,7 +129,7 @@ def minio(folder: Path, user: str, password: str) -> Server:
         "MINIO_ROOT_PASSWORD": password,
         "MINIO_BROWSER": "off",
         "MINIO_UPDATE": "off",
-        # one drive, small machine: do not keep memory for many parallel requests
+        # one drive, small machine: do not reserve memory for many parallel requests
         "MINIO_API_REQUESTS_MAX": "64",
     }
     return Server(
@@ -142,7 +142,7 @@ def minio(folder: Path, user: str, password: str) -> Server:
 
 
 def minio_with_own_certificate(folder: Path, user: str, password: str) -> Server:
-    """A server with a self-signed certificate."""
+    """Start a server with a self-signed certificate."""
     certificates = folder / "certs"
     certificates.mkdir()
     command = [
@@ -176,13 +176,13 @@ def azurite(folder: Path, key: str) -> Server:
 
 
 def azure_key(text: str) -> str:
-    """A key of the form Azure has."""
+    """A key in Azure's format."""
     return base64.b64encode(text.encode().ljust(64, b"-")).decode()
 
 
 @contextlib.contextmanager
 def silent_server() -> Iterator[tuple[str, threading.Event]]:
-    """The address of a server that never responds, and an event that is set by a request."""
+    """Run a server that never responds; its address, and an event that a request sets."""
     listening, held, requested = socket.create_server(("127.0.0.1", 0)), [], threading.Event()
 
     def accept() -> None:

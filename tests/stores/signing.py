@@ -1,4 +1,4 @@
-"""The few requests that make buckets: the product itself never makes one."""
+"""Requests to create buckets, which the product itself never does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def make_bucket(endpoint: str, bucket: str, access_key: str, secret_key: str) ->
         try:
             _send("PUT", url, sign_s3("PUT", url, access_key, secret_key))
         except RuntimeError as busy:
-            # it reports that it is ready slightly too early
+            # the server reports ready slightly too early
             if "XMinioServerNotInitialized" not in str(busy) or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
@@ -46,7 +46,7 @@ def sign_s3(
     data: bytes = b"",
     more: dict[str, str] | None = None,
 ) -> dict[str, str]:
-    """Headers of AWS signature version 4; more headers come after `x-amz-` in the alphabet."""
+    """Headers of AWS signature version 4; `more` headers must sort after `x-amz-`."""
     now = datetime.now(UTC)
     timestamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
     parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Tables of many splits, made without Spark."""
+"""Tables of many splits, written without Spark."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows(start: int, count: int) -> pa.RecordBatch:
 
 
 def make_table(url: str, settings: Settings, *, splits: int, each: int = 200) -> str:
-    """A table with one split for each of `splits` days; ids run through the days."""
+    """Make a table with one split for each of `splits` days; ids are consecutive over the days."""
     store = open_store(url, settings)
     log = open_log(store, settings)
     log.create(SCHEMA, ("day",), remember_fields(FIELDS))

@@ -1,4 +1,4 @@
-"""The caches of remote splits: in memory, and on a disk that processes share."""
+"""The caches of remote splits: in memory, and on a disk shared by processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def options(s3, tmp_path) -> dict[str, str]:
 
 @pytest.fixture
 def watched(options, proxy) -> dict[str, str]:
-    """The same through a proxy that counts; a cache knows stores by their address."""
+    """The same table through a counting proxy; caches identify stores by their address."""
     return options | {"s3.endpoint": proxy.endpoint}
 
 
@@ -68,7 +68,7 @@ def expected(each=200):
 
 
 def cold():
-    """Forget what this process holds; the disk stays."""
+    """Clear the caches of this process, but not the disk."""
     sync_cache()
     forget_splits()
     clear_memory()
@@ -150,7 +150,7 @@ def test_a_damaged_piece_is_fetched_again_when_its_checksum_differs(table, watch
     assert ids(table, watched) == expected()
     assert data_requests(proxy)
     assert cache_stats().disk_corrupt > 0
-    # and it heals
+    # and the cache recovers
     cold()
     proxy.requests.clear()
     assert ids(table, watched) == expected()

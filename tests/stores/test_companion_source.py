@@ -1,4 +1,4 @@
-"""A source in a bucket of its own: its credentials and those of the index are never mixed."""
+"""A source in a separate bucket: its credentials and those of the index are never mixed."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_look_at_a_delta_table_is_one_request(source_server):
         newer = source.look()
         assert len(proxy.requests) == 2
         assert [source.at(mark).version for mark in (first, newer)] == ["2", "3"]
-        # another table in its place
+        # another table at the same location
         store = open_store(place, resolve(keys(source_server)))
         store.delete([meta.path for meta in store.list("")])
         for number in range(3):

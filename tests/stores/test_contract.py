@@ -1,4 +1,4 @@
-"""What every store has to do alike, in the log's hands and in the engine's."""
+"""The contract of all stores, as used by the log and by the engine."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_names_come_sorted_when_listed(place):
     assert store.children("log", after=f"{1:020d}.json", until="state-v") == [
         f"{number:020d}.json" for number in (2, 11, 100)
     ]
-    # the name itself is not a file here, but the beginning of one
+    # the name is not a file here, but a prefix of one
     assert store.children("log", after=f"{2:020d}", until="_")[0] == f"{2:020d}.json"
     assert store.children("log")[-1] == "state-v1"
     assert store.children("log", after="state-v1") == []

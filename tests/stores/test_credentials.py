@@ -1,4 +1,4 @@
-"""Credentials of every origin on real servers, and where they must not be found again."""
+"""Credentials from every source on real servers, and where they must not appear."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def place_of(kind, request, name):
 
 
 def works(store):
-    """Both clients can do their work."""
+    """Check that both clients work."""
     assert store.put("a", b"1")
     info = write(store, "splits/a.split", rows(0, 5))
     footer = (info.footer_start, info.footer_end)

@@ -1,4 +1,4 @@
-"""Splits in object stores: the engine's own client, opened with the same options as the log's."""
+"""Splits in object stores: the engine's client, with the same options as the log's."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_path_is_refused_when_it_leaves_the_table(place, path):
 
 
 def test_a_table_is_searched_and_aggregated_when_log_and_splits_lie_in_a_store(place):
-    """Everything between a commit and an answer, by the addresses the log itself gives."""
+    """Everything between a commit and an answer, with the paths that the log returns."""
     store = place.table()
     log = open_log(store, place.settings)
     log.create(parse_schema(TABLE_SCHEMA))
@@ -161,7 +161,7 @@ def test_a_large_split_is_sent_in_parts_when_it_is_above_the_threshold(s3):
     native = open_native(*store.native())
     info = writer.finish(native, "splits/large.split")
     assert info.size > 12 << 20
-    # one to begin, one to complete, and the parts
+    # one to start, one to complete, and the parts
     assert traffic(native).requests == 2 + -(-info.size // (5 << 20))
     footer = (info.footer_start, info.footer_end)
     split = Split(open_native(*store.native()), "splits/large.split", footer, schema=schema)

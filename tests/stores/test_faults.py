@@ -119,7 +119,7 @@ def test_parts_are_taken_back_when_an_upload_fails(place, proxy, tmp_path, metho
 
 
 def test_a_split_is_packed_into_its_upload_when_it_is_large(place, proxy, tmp_path):
-    """No packed copy lies on this machine, and only some parts are in memory."""
+    """There is no packed copy on local disk, and only some parts are in memory."""
     store = place.table(**PARTS)
     writer = large_writer(tmp_path, megabytes=24)
     held = []

@@ -1,4 +1,4 @@
-"""A store that takes requests and never answers."""
+"""A store that accepts requests and never answers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def silent():
-    """The address of a server that never responds, and an event that is set by a request."""
+    """The address of a server that never responds, and an event that a request sets."""
     with silent_server() as found:
         yield found
 
@@ -82,7 +82,7 @@ def options(endpoint: str, **more: str) -> dict[str, str]:
 
 
 def interrupt(requested: threading.Event, code: str, *arguments: str) -> None:
-    """Interrupt a program when it waits for a store; it says so and ends long before a timeout."""
+    """Interrupt a program that waits for a store; it says so and ends well before a timeout."""
     child = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", code, *arguments],
         stdout=subprocess.PIPE,
@@ -144,7 +144,7 @@ def test_an_interrupt_is_heard_while_a_split_is_written(s3, proxy):
     ],
 )
 def test_a_planner_stops_waiting_when_its_caller_hangs_up(silent, operation, members):
-    """Spark Connect interrupts the thread of a query, which closes its line."""
+    """Spark Connect interrupts the thread of a query, which closes its connection."""
     endpoint, requested = silent
     given = options(endpoint, readTimeout="600000", retryTimeout="600000")
     session = {f"spark.indextables.{key}": value for key, value in given.items()}
@@ -170,7 +170,7 @@ def test_the_error_names_the_limits_when_a_store_keeps_silent(silent):
 def test_the_error_says_that_there_are_no_credentials_when_nobody_gives_any(silent):
     endpoint, _ = silent
     settings = resolve({"s3.endpoint": endpoint, "cloud.maxRetries": "0"})
-    # a host outside of Amazon's cloud has no metadata service for its role
+    # a host outside AWS has no metadata service for its role
     environ = {"AWS_METADATA_ENDPOINT": "http://127.0.0.1:9"}
     with pytest.raises(StorageError, match="none were found in") as caught:
         open_store("s3://b/t", settings, environ).get("a")

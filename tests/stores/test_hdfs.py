@@ -24,7 +24,7 @@ ROWS = pa.table({"id": list(range(100)), "message": [f"request {i} done" for i i
 
 @pytest.fixture
 def configured(hadoop_cluster, tmp_path):
-    """A folder with the files of a Hadoop client."""
+    """A folder with the configuration files of a Hadoop client."""
     keys = {"fs.defaultFS": f"hdfs://{hadoop.SERVICE}"} | hadoop_cluster.keys
     properties = [
         f"<property><name>{key}</name><value>{value}</value></property>"

@@ -1,4 +1,4 @@
-"""Reads whose response takes too long are sent once more; the first response is used."""
+"""Hedged reads: a slow read is sent a second time, and the first response wins."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from indextables.storage import open_store
 
 SCHEMA = pa.schema([("id", pa.int64()), ("message", pa.string())])
 FILES, ROWS = 64, 20
-# one read in so many may be sent twice
+# one read in this many may be sent twice
 SHARE = 20
 PATIENT = {"cloud.readTimeout": "60000"}
 
 
 class Splits:
-    """Small splits behind the proxy, each read by one request, and never from a cache."""
+    """Small splits behind the proxy, each read by one request and never cached."""
 
     def __init__(self, s3, proxy, **options: str) -> None:
         self.url = f"{s3.root}/hedged-{next(_numbers)}"
@@ -46,7 +46,7 @@ class Splits:
             self.store.put(f"{name}.split", whole)
 
     def read_many(self) -> None:
-        """Read often enough that some reads may be sent twice."""
+        """Read so often that some reads may be sent twice."""
         for number in range(FILES):
             self.read(number)
 
@@ -57,13 +57,13 @@ class Splits:
         assert found["message"].to_pylist() == [f"row {n}" for n in range(ROWS)]
 
     def counted(self) -> tuple[int, int]:
-        """Reads, and those that were sent twice."""
+        """The number of reads, and of those that were sent twice."""
         kinds = dict(self.store.counters()[0])
         return kinds["get"], kinds["hedge"]
 
 
 def once_silent(wanted: str):
-    """The first request for each of these files gets no response."""
+    """A rule that leaves the first request for each of these files unanswered."""
     seen: set[str] = set()
 
     def rule(request: Request) -> str:

@@ -140,7 +140,7 @@ def test_a_split_is_whole_or_absent_when_the_server_dies_while_it_is_sent(own_mi
 
     with ThreadPoolExecutor(1) as pool:
         sending = pool.submit(send, "splits/a.split")
-        # parts are files of the server as they arrive
+        # the server stores each part as a file when it arrives
         staging = own_minio.folder / "data" / ".minio.sys" / "multipart"
         while not sending.done() and not any(staging.rglob("part.*")):
             threading.Event().wait(0.005)

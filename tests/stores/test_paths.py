@@ -1,4 +1,4 @@
-"""A log is untrusted: no path in it may lead a reader out of the table."""
+"""A log is untrusted: no path in it may lead a reader outside the table."""
 
 from __future__ import annotations
 

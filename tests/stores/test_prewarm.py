@@ -1,4 +1,4 @@
-"""Prewarming a table in an object store: what it loads is not fetched again."""
+"""Prewarming a table in an object store: what it loads is not requested again."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_background_job_fills_the_disk_when_it_is_waited_for(table, options, t
     ]
     usage = execute("DESCRIBE INDEXTABLES DISK CACHE", context).to_pylist()
     assert usage[0]["splits_cached"] == SPLITS
-    # neither the cache nor what the processes of this machine tell each other holds a key
+    # neither the cache nor the shared files of local processes contain credentials
     shared = host_folder(context.app(), "prewarm")
     files = [f for root in (shared, tmp_path) for f in root.rglob("*") if f.is_file()]
     assert any(f.parent == shared for f in files)
@@ -102,7 +102,7 @@ def test_a_background_job_fills_the_disk_when_it_is_waited_for(table, options, t
 
 
 def planned(table, options):
-    """What of which splits a query loads first."""
+    """The parts and splits that a query loads first."""
     body = {
         "options": {**options, "path": table},
         "schema": SCHEMA.to_json(),

@@ -1,4 +1,4 @@
-"""PURGE on every store: tasks find what one listing finds."""
+"""PURGE on every store: tasks find what a single listing finds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHERS = ["day=1/notes.txt", "other/notes.txt", "day=0/splits/.split-0.split.crc
 
 
 class Counting(LocalContext):
-    """Runs tasks here and counts the folders that they listed."""
+    """Runs tasks in this process and counts the folders that they list."""
 
     folders = 0
 

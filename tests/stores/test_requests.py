@@ -1,4 +1,4 @@
-"""The number of requests to a store, which is what a query costs there."""
+"""The number of requests to a store, which is the main cost of a query there."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_few_requests_are_made_when_pruning_leaves_one_split(table, options, pro
     opened = {r.path.split("?")[0] for r in of_splits(proxy)}
     assert len(opened) == 1
     assert len(of_splits(proxy)) <= PER_SPLIT
-    # is there a checkpoint, what is newest, the two versions, is the newest still the same
+    # look for a checkpoint, list, read the two versions, check that the newest is unchanged
     assert len(of_log(proxy)) <= 5
 
 
@@ -116,7 +116,7 @@ def test_eight_requests_run_at_a_time_when_rows_are_far_apart(s3, options, proxy
     apart = resolve(options | {"read.batchOptimization.gapTolerance": "1K"})
     native = open_native(*open_store(store.url, apart).native())
     split = Split(native, "far.split", (info.footer_start, info.footer_end), schema=schema)
-    # what all reads need is known then
+    # everything that all reads need is known by then
     assert split.table({"type": "set", "field": "id", "values": [1]}, schema).num_rows == 1
     proxy.gather(8, "far.split")
     proxy.requests.clear()
@@ -163,7 +163,7 @@ def test_many_who_look_for_newer_versions_at_once_share_two_requests(table, opti
             time.sleep(0.005)
         all_wait.set()
         assert {look.result().version for look in looks} == {version}
-    # one who came first, and the next for all who came while that was under way
+    # one for the first caller, and one for all callers that arrived during it
     assert len(proxy.requests) == 2
 
 

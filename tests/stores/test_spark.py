@@ -1,4 +1,4 @@
-"""Whole statements on object stores, through Spark: as a user would run them."""
+"""Complete statements on object stores, through Spark, as a user would run them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRETS = (SECRET_KEY, ACCESS_KEY, AZURE_KEY)
 
 @pytest.fixture(params=["s3", "azure"])
 def cloud(request, spark):
-    """A store whose keys are set in the session, as in a notebook."""
+    """A store whose credentials are set in the session, as in a notebook."""
     place = request.getfixturevalue(request.param)
     keys = {f"spark.indextables.{key}": value for key, value in place.options.items()}
     for key, value in keys.items():
@@ -73,7 +73,7 @@ def test_the_plan_counts_requests_and_cache_hits(spark, cloud, local):
         return {name: metrics.apply(name).value() for name in names}
 
     cold = counted()
-    # tasks may go to another worker, whose memory is empty
+    # tasks may run in another worker, whose cache is empty
     warm = next(again for again in (counted() for _ in range(8)) if again["requests"] == 0)
     assert cold["splitsScanned"] == warm["splitsScanned"] == 1
     assert cold["requests"] > 0
@@ -120,7 +120,7 @@ def test_no_secret_is_in_plan_error_or_files_when_keys_are_options(spark, kind, 
 
 
 def shown_by_spark(spark):
-    """What Spark's UI and event log show of jobs, stages and statements, settings included."""
+    """All that Spark's UI and event log show of jobs, stages, statements and settings."""
     jobs = spark._jsc.sc().statusStore().jobsList(None)
     parts = [
         str(jobs.apply(i).name()) + str(jobs.apply(i).description()) for i in range(jobs.size())
@@ -139,7 +139,7 @@ def test_no_secret_is_in_what_spark_shows_when_keys_are_in_the_session(spark, cl
     frame(spark, 0, 50).write.format("indextables").save(path)
     table = spark.read.format("indextables").load(path)
     assert table.where("id > 3").count() == 46
-    # answered by tasks, and by tasks of a command
+    # a query by tasks, and a command with tasks
     assert table.repartition(2).selectExpr("sum(id)").first()[0] == 1225
     assert spark.sql(f"PREWARM INDEXTABLES CACHE '{path}'").first().status == "success"
     shown = shown_by_spark(spark) + caplog.text

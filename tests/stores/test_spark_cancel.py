@@ -1,4 +1,4 @@
-"""Jobs that wait for a silent store are canceled: their workers end long before Spark ends them."""
+"""Canceled jobs that wait for a silent store: workers end well before Spark would kill them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 400
 PLANNER = b"pyspark_indextables.planner"
-# Spark would end the worker of a canceled task after its kill timeout
+# Spark would kill the worker of a canceled task after its kill timeout
 PROGRAM = """
 import json, sys, threading
 import indextables
@@ -71,7 +71,7 @@ spark.stop()
 
 @dataclass(frozen=True)
 class Program:
-    """A session that reads from lines what to do and when to cancel it."""
+    """A Spark program that reads from its input what to run and when to cancel it."""
 
     child: subprocess.Popen[str]
     output: Path
@@ -92,7 +92,7 @@ def program(s3, proxy, tmp_path):
     make_table(url, s3.settings, splits=3, each=5_000)
     proxy.rule = lambda request: SILENT if ".split" in request.path else PASS
     given = s3.options | PATIENT | {"s3.endpoint": proxy.endpoint}
-    # settings of the session, which threads of the program have no session of their own to ask for
+    # settings of the whole program: its threads have no session to configure
     given |= {"cache.disk.enabled": "false", "read.local.enabled": "false"}
     with (tmp_path / "output").open("w") as output:
         child = subprocess.Popen(
@@ -120,7 +120,7 @@ def wait_until(reached: Callable[[], object], program: Program) -> None:
 
 
 def check_canceled(program: Program, proxy: Proxy, work: str) -> None:
-    """The workers of a job that is canceled while they wait for the store end, and it fails."""
+    """Cancel a job while its workers wait for the store: the workers end, and the job fails."""
     before = program.output.stat().st_size
     proxy.waiting.clear()
     program.tell(work)

@@ -1,4 +1,4 @@
-"""The planner dies in the middle of a commit, or the store does not answer it: through Spark."""
+"""Through Spark: the planner dies during a commit, or the store does not answer it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ VERBS = {
 
 
 def on_version(action):
-    """A rule that does something to the first put of a version."""
+    """A rule for the first put of a version."""
     left = [1]
 
     def rule(request):

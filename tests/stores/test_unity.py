@@ -1,4 +1,4 @@
-"""A table in S3 with credentials that Unity Catalog gives, replaced before they end."""
+"""A table in S3 with credentials from Unity Catalog, which are renewed before they expire."""
 
 from __future__ import annotations
 

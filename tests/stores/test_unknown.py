@@ -18,7 +18,7 @@ PATIENCE = {"cloud.maxRetries": "1"}
 
 @pytest.fixture(params=["s3", "azure"])
 def cloud(request):
-    """A store behind a proxy: the proxy, where tables go, and the options to get there."""
+    """A store behind a proxy: the proxy, the root of tables, and the options for it."""
     place = request.getfixturevalue(request.param)
     proxy = Proxy(place.server.port)
     key = "s3.endpoint" if request.param == "s3" else "azure.endpoint"
