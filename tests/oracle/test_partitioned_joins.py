@@ -83,7 +83,7 @@ known: dict[str, list[str]] = {}
 def check(
     spark: Any, statement: str, *, shuffles: bool, ours: str = "reported", of: str = ""
 ) -> str:
-    """Compare with Parquet, and check whether the plan has a shuffle."""
+    """Compare with Parquet and check for a shuffle; return the plan."""
     truth = statement.format(t=f"truth_{of}t", u=f"truth_{of}u")
     expected = known[truth] if truth in known else ask(spark, truth)[0]
     if not of:  # these tables do not change

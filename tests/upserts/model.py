@@ -1,4 +1,4 @@
-"""What a table with a primary key holds, by the plainest reading of the rules: a dictionary."""
+"""A model of a table with a primary key: a dictionary."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Model:
             order = sorted(order, key=lambda row: (row[4] is not None, row[4] or 0))
         left: list[Row] = []
         for row in order:
-            # an old row is there, whatever its column says
+            # existing rows are live, whatever their column says
             gone = self._deletes(row) and not any(row is each for each in old)
             left = [] if gone else [*left, row]
         if not left:

@@ -1,4 +1,4 @@
-"""A table with a primary key as its writers see it, without Spark."""
+"""Tables with a primary key, written without Spark."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class KeyTable:
         return spec_of_write(self.log, table, SCHEMA, columns, settings, overwrite=overwrite)
 
     def write(self, tasks: Sequence[Sequence[Row]], spec: WriteSpec) -> list[Any]:
-        """What tasks write; the rows of each come in its order."""
+        """Write rows as tasks do; each task writes its rows in order."""
         return [
             replace(split, task=task)
             for task, rows in enumerate(tasks)
@@ -83,14 +83,14 @@ class KeyTable:
     def change(
         self, operation: Operation, table: Snapshot, places: pa.Table, rows: Sequence[Row] = ()
     ) -> int:
-        """Rows of a version go, others come."""
+        """Remove rows of a version and add others."""
         spec = self.spec(table)
         splits = self.write([rows], spec) if rows else []
         change = RowChange(operation, positions(places), splits, spec)
         return commit_rows(self.log, change, table, spec.settings).version
 
     def read(self, table: Snapshot | None = None, more: Iterable[str] = ()) -> pa.Table:
-        """All live rows of a version, in some order."""
+        """All live rows of a version, in any order."""
         table = table or self.log.snapshot()
         extra = {SPLIT: pa.string(), DOC: pa.int64()}
         output = pa.schema([*ARROW, *(pa.field(name, extra[name]) for name in more)])
@@ -101,7 +101,7 @@ class KeyTable:
         return sorted(values(self.read(table)), key=str)
 
     def check_index(self, table: Snapshot) -> None:
-        """Every live key is known to the bucket its split belongs to."""
+        """Check that the bucket of each split knows its live keys."""
         files = table.files()
         bucket_of = dict(zip(files["path"].to_pylist(), buckets_of(files).tolist(), strict=True))
         known = hashes_of(self.log.store, table.hash_indexes)

@@ -1,4 +1,4 @@
-"""Commands of maintenance know the index files of a table with a primary key."""
+"""Maintenance commands keep the index files of a table with a primary key."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def opened(table) -> OpenTable:
 
 
 def reopened(table) -> KeyTable:
-    """The table as another process sees it."""
+    """Open the table as another process would."""
     return KeyTable(open_log(open_store(table.log.store.url)), table.options)
 
 
@@ -83,7 +83,7 @@ def test_buckets_stay_pure_and_keys_known_when_splits_are_merged(table):
     here = table.log.snapshot()
     assert here.num_files == 1
     table.check_index(here)
-    # the key needs its feature; deleted rows are gone, so theirs goes
+    # the primary key needs its feature; no deleted rows are left, so their feature is dropped
     assert here.protocol.writer_features & {PRIMARY_KEY, DELETION_VECTORS} == {PRIMARY_KEY}
     table.upsert([row(1, "c")])
     assert texts(table)[1] == "c"

@@ -1,4 +1,4 @@
-"""A query by key opens the splits of its bucket only."""
+"""A query by key opens only the splits of its bucket."""
 
 from __future__ import annotations
 

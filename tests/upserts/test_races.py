@@ -23,7 +23,7 @@ def row(key: int, text: str) -> tuple:
 
 @pytest.fixture(params=[{"primary-key": "id"}, {}], ids=["keyed", "plain"])
 def table(request, tmp_path):
-    """Six rows in two splits, of a table with or without a key."""
+    """A table with or without a primary key, with six rows in two splits."""
     made = KeyTable(open_log(open_store(str(tmp_path))), request.param)
     made.upsert([row(key, "a") for key in range(3)])
     made.upsert([row(key, "a") for key in range(3, 6)])
@@ -31,7 +31,7 @@ def table(request, tmp_path):
 
 
 def found(table, *keys):
-    """A version, and the places of some rows in it."""
+    """A version, and the positions of some rows in it."""
     here = table.log.snapshot()
     rows = table.read(here, [SPLIT, DOC])
     return here, rows.filter([key in keys for key in rows["id"].to_pylist()])

@@ -1,6 +1,6 @@
 """Writers of one table with a primary key, over a failing store: one live row per key, always.
 
-Every version of the table is compared with the history: what each commit meant, applied in order.
+Every version of the table is compared with the history: the intent of each commit, in order.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ RETRIES = {"transaction.retry.maxAttempts": "20", "state.retry.maxAttempts": "2"
 
 
 class Disk(World):
-    """A world whose index files are also in a real folder, where the engine has the splits."""
+    """A world whose index files are also in a real folder, next to the engine's splits."""
 
     folder: Path
 
@@ -63,7 +63,7 @@ class Disk(World):
 
 
 class KeyStore(SimulatedStore):
-    """The log fails in every way; what tasks wrote is there."""
+    """A store whose log fails in every way, while files of tasks always exist."""
 
     def native(self) -> tuple[str, str]:
         return str(self._world.folder), "{}"
@@ -100,7 +100,7 @@ class KeyStore(SimulatedStore):
 
 
 class NotedLog(Log):
-    """A log whose commits say what they were meant to do."""
+    """A log whose commits record their intent."""
 
     meant: dict | None = None
     commits: list[str]
@@ -232,7 +232,7 @@ class Writer:
 
 
 def replayed(options, before: list[dict[Row, Row]], meant: dict) -> dict[Row, Row]:
-    """The history by the plainest reading."""
+    """Replay the history in the simplest way."""
     if meant["kind"] == "restore":
         return before[meant["version"]]
     model = Model(options, dict(before[-1]))
@@ -240,7 +240,7 @@ def replayed(options, before: list[dict[Row, Row]], meant: dict) -> dict[Row, Ro
         tasks = [[tuple(row) for row in task] for task in meant["tasks"]]
         model.upsert(tasks, meant["overwrite"])
     elif meant["kind"] == "delete":
-        # a row that was replaced meanwhile is another row
+        # a row that has been replaced is a different row
         gone = {tuple(row) for row in meant["rows"]}
         model.rows = {key: row for key, row in model.rows.items() if row not in gone}
     else:
@@ -286,7 +286,7 @@ def check(world, options, partitions, record) -> None:
     for identity, answer in record:
         if answer != "unknown":
             assert (identity in seen) == (answer == "yes"), f"{answer}, but not so"
-    # every file without references is purged, and no others
+    # exactly the files without references are purged
     world.now += 48 * 3_600_000
     opened = OpenTable(log, newest, table.spec(newest).settings)
     finish(run_purge(opened, older_than_hours=1), LocalContext())

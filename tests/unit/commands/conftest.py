@@ -1,4 +1,4 @@
-"""Tables without an engine: their splits are files of any bytes."""
+"""Tables without the engine: their splits are files of arbitrary bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOUR = 3_600_000
 
 @dataclass
 class Clock:
-    """A clock that stands until it is set."""
+    """A clock that advances by one millisecond per reading, and by sleeping."""
 
     ms: int = field(default_factory=lambda: int(time.time() * 1000))
 
@@ -49,7 +49,7 @@ class Clock:
 
 @dataclass
 class Door:
-    """A context over one folder; `merge` stands in for the engine."""
+    """A context over one folder; `merge` replaces the engine's merge."""
 
     root: Path
     session: dict[str, str] = field(default_factory=dict)
@@ -126,7 +126,7 @@ class Made:
         return self.log.commit(Transaction(operation, version, tuple(actions))).version
 
     def age(self, hours):
-        """Make every file of the log this old."""
+        """Set the age of every file of the log."""
         at = self.door.clock.ms / 1000 - hours * 3600
         for file in (Path(self.path) / "_transaction_log").rglob("*"):
             if file.is_file():
@@ -142,7 +142,7 @@ class Made:
 
 @pytest.fixture
 def make(tmp_path):
-    """Makes tables; session settings come as keyword arguments of `session`."""
+    """Make tables; `session` holds the session settings."""
 
     def _make(partition_columns=("day", "hour"), session=None, name="table"):
         door = Door(tmp_path, dict(session or {}))

@@ -1,4 +1,4 @@
-"""BUILD COMPANION with real writers: every answer is that of the source, whatever is indexed."""
+"""BUILD COMPANION with real writers: every answer is that of the source, indexed or not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INDEXED = {"companion.readVersion": "indexed"}
 
 
 class Companion:
-    """An index beside a source, and what queries see of it."""
+    """An index of a source, and what queries read from it."""
 
     def __init__(self, folder, kind, source, session=None):
         self.place, self.kind, self.source = str(folder / "ix"), kind, str(source)
@@ -139,7 +139,7 @@ def test_a_file_replaced_in_place_is_read_anew(parquet, folder):
 
 def test_a_file_of_the_same_size_and_age_is_read_anew(parquet, folder):
     def write(*numbers):
-        # neither size nor footer tells the one from the other
+        # size and footer are the same for both
         pq.write_table(rows(*numbers), path, use_dictionary=False, write_statistics=False)
 
     path = folder / "src" / "b.parquet"
@@ -280,7 +280,7 @@ def test_clauses_are_remembered_and_checked(parquet):
         with pytest.raises(IndexTablesError, match=problem):
             parquet.build(clause)
     parquet.build("INCLUDE COLUMNS ('message') INDEXING MODES ('message':'text')")
-    # a column that is not indexed is still returned and tested
+    # a column that is not indexed can still be returned and compared
     assert parquet.open().scan(where="id > 3")["id"].to_pylist() == [4, 5]
     with pytest.raises(IndexTablesError, match="INDEXING MODES"):
         parquet.build("INDEXING MODES ('message':'string')")
@@ -341,13 +341,13 @@ def test_too_much_that_is_not_indexed_is_refused(parquet, folder):
     pq.write_table(rows(6, 7), folder / "src" / "c.parquet")
     with pytest.raises(IndexTablesError, match="COMPANION_BEHIND"):
         parquet.found("even", **{"companion.maxPendingSize": "1"})
-    # a plain scan reads the files as they are
+    # a plain scan reads the files directly
     assert parquet.ids(**{"companion.maxPendingSize": "1"}) == [1, 2, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("versions", [1, 2, 3])
 def test_another_table_at_the_place_is_refused(delta, versions):
-    """Also by a process that read the table before, and whatever its versions are called."""
+    """Also by a process that read the table before, and whatever its version numbers are."""
     delta.build(TEXT)
     asked = [{}, {"sourceVersionAsOf": "0"}]
     assert [len(delta.ids(**options)) for options in asked] == [5, 3]

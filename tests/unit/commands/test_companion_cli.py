@@ -41,7 +41,7 @@ def test_build_status_and_follow(tmp_path, monkeypatch):
         else:
             raise KeyboardInterrupt
 
-    # only the pause between syncs: other threads sleep too
+    # replaces only the pause between syncs: other threads sleep too
     monkeypatch.setattr(companion_follow, "sleep", pause)
     last = run("follow", *how, "--every", "5")
     assert last["status"] == "success"

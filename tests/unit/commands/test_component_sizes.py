@@ -1,4 +1,4 @@
-"""The components of many splits are read by tasks, in the order of the splits."""
+"""Tasks read the components of many splits; results are in the order of the splits."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def test_environment_hides_secrets():
 
 @pytest.mark.parametrize("verb", ["CHECKPOINT", "COMPACT"])
 def test_state_is_that_of_the_last_checkpoint_whoever_wrote_it(table, verb):
-    """A checkpoint is not a commit: another process that cached the version must look for it."""
+    """A checkpoint is not a commit: a process that has cached the version must check for it."""
     here, there = LocalContext(), LocalContext()
     describe = f"DESCRIBE INDEXTABLES STATE '{table.path}'"
     assert execute(describe, there).to_pylist()[0]["format"] == "none"

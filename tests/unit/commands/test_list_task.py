@@ -1,4 +1,4 @@
-"""A large table is listed by tasks, and they find what one listing finds."""
+"""Tasks that list a large table find what a single listing finds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OLD = 500
 
 
 class Counting(LocalContext):
-    """Runs tasks here and remembers the folders that each listed."""
+    """Runs tasks in this process and records the folders that each one lists."""
 
     def __init__(self):
         super().__init__()
@@ -32,7 +32,7 @@ class Counting(LocalContext):
 
 
 def fill(table, days: int) -> None:
-    """Live splits, and next to them everything that may be in a table's folder."""
+    """Add live splits, and everything else that may be in a table's folder."""
     for day in range(days):
         live = table.put("live", day=f"d{day}", age_hours=OLD)
         table.commit(live)
@@ -43,7 +43,7 @@ def fill(table, days: int) -> None:
     gone = table.put("gone", day="d0", age_hours=OLD)
     table.commit(gone)
     table.commit(RemoveFile(gone.path))  # an older version refers to it
-    # a partition that no version refers to, checksum files without owner, files above partitions
+    # a partition that no version refers to, orphaned checksum files, files above partitions
     table.write("day=d999/hour=7/split-x.split", 5, OLD)
     table.write("day=d0/hour=1/deep/er/split-deep.split", 5, OLD)
     table.write("day=d0/split-between.split", 5, OLD)
@@ -115,7 +115,7 @@ def test_the_oldest_of_all_tasks_go_first(make, monkeypatch):
 
 
 def test_a_commit_during_the_listing_counts(make):
-    """As of a writer that took longer than the retention."""
+    """For example, by a writer that took longer than the retention."""
     table = make(("day",), BY_TASKS)
     table.commit(table.put("live", age_hours=OLD))
     late, orphan = table.put("late", age_hours=OLD), table.put("orphan", age_hours=OLD)

@@ -1,7 +1,7 @@
-"""Everything that changes a table, in any order, against a model that is a list of rows.
+"""All operations that change a table, in any order, compared with a model that is a list of rows.
 
-Splits are files that list their rows; the merge stands in for the engine, with its deletions. After
-each step every version that can be read must hold exactly the rows it held when it was committed.
+Splits are files that list their rows; a simulated merge replaces the engine's. After each step,
+every readable version must have exactly the rows that it had when it was committed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Table(RuleBasedStateMachine):
     def teardown(self):
         shutil.rmtree(self.root)
 
-    # --- the stand-in for the engine
+    # --- the replacement of the engine
 
     def write_split(self, path, rows):
         file = Path(self.table.path) / path
@@ -106,7 +106,7 @@ class Table(RuleBasedStateMachine):
         self.expected[version] = frozenset(rows)
         return self.expected[version]
 
-    # --- what can happen
+    # --- operations
 
     @rule(count=st.integers(1, 4), hour=st.sampled_from("12"))
     def append(self, count, hour):
@@ -120,7 +120,7 @@ class Table(RuleBasedStateMachine):
         assert self.committed() == before | {*rows}
 
     def delete_some(self, pick):
-        """Delete a row of a split by a new vector, as DELETE does."""
+        """Delete a row of a split with a new deletion vector, as DELETE does."""
         log = self.table.log
         read = log.snapshot()
         files = to_adds(read.files())
@@ -178,7 +178,7 @@ class Table(RuleBasedStateMachine):
     @precondition(lambda self: len(self.expected) > 1)
     @rule(pick=st.integers(0, 50))
     def restore(self, pick):
-        # between two states that are kept, old version files may be gone
+        # between two retained states, old version files may be gone
         runs = self.table.log.reader.listing().readable
         readable = [v for v in self.expected if any(v in run for run in runs)]
         version = readable[pick % len(readable)]
@@ -199,7 +199,7 @@ class Table(RuleBasedStateMachine):
         run_truncate(self.table.open())
         assert self.committed() == before
 
-    # --- what must always hold
+    # --- invariants
 
     @invariant()
     def every_version_there_is_holds_its_rows(self):
@@ -226,7 +226,7 @@ TestTable.settings = settings(
     stateful_step_count=12,
     deadline=None,
     suppress_health_check=_QUIET,
-    # a failing example is short enough as it is
+    # failing examples are short enough without shrinking
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
 

@@ -25,7 +25,7 @@ NO_CHECKPOINT = {"spark.indextables.state.compaction.afterMerge": "false"}
 
 
 def _merged(payload, skipped=()):
-    """What the engine answers; the split's size is the sum of its sources'."""
+    """The engine's result; the size of the split is the sum of its inputs'."""
     size = 7 * (len(payload["inputs"]) - len(skipped))
     return {
         "info": {

@@ -1,4 +1,4 @@
-"""The profiler and the counts of the caches, at the door without Spark."""
+"""The profiler and the cache counters without Spark."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_only_old_unreferenced_files_go(make):
     table.put("orphan", size=1 << 20, age_hours=500)
     table.put("young", age_hours=1)
     table.write("index/index-00000000-0000-4000-8000-000000000001-0", 5, 500)
-    # what a writer that was killed had not renamed yet
+    # files that a killed writer had not renamed yet
     table.write("splits/.0a1b2c.split-orphan.split", 5, 500)
     table.write("notes.txt", 5, 500)
     metrics = _purge(table)
@@ -141,7 +141,7 @@ def test_files_are_deleted_as_parallel_as_set(make, monkeypatch, setting, thread
 
 
 def test_many_files_are_deleted_by_tasks(make):
-    """A thousand in each."""
+    """Each task deletes a thousand."""
     table = make((), FREE)
     live = table.put("live")
     table.commit(live)
@@ -174,7 +174,7 @@ def test_a_dry_run_names_its_candidates(make):
 
 
 def test_parts_of_a_checkpoint_that_was_never_completed_stop_no_purge(make):
-    """A writer died before the head, and the versions it would have summed up are cleaned."""
+    """A writer died before the head; the versions it would have covered have been removed."""
     table = make(())
     for name in "abc":
         table.commit(table.put(name))

@@ -1,4 +1,4 @@
-"""The files that versions refer to, whatever way their version files are read."""
+"""The files that versions refer to, however their version files are read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_all_files_of_all_versions_are_found(splits: int) -> None:
         for n in range(splits)
     ]
     version = table.log.commit(append(table.log.snapshot(), adds)).version
-    # the newest version has none of them
+    # the newest version refers to none of them
     gone = tuple(RemoveFile(each.path) for each in adds)
     table.log.commit(Transaction(Operation.DELETE, version, gone))
     commit = table.log.reader.commit(version)

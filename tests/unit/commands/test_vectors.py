@@ -1,4 +1,4 @@
-"""Deleted rows of splits, from index files of both forms."""
+"""Deleted rows of splits, from index files of both formats."""
 
 from __future__ import annotations
 

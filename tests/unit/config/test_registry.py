@@ -47,7 +47,7 @@ def test_secrets_are_no_table_properties():
 
 
 def test_keys_of_the_existing_implementation_are_known():
-    """Users who come from it find every key used or ignored with a reason, none refused."""
+    """Every key of its users is used, or ignored with a reason; none is rejected."""
     listed = (Path(__file__).parent / "upstream_keys.txt").read_text().split()
     assert len(listed) > 200
     unknown = [key for key in listed if _find(key.lower())[0] is None]

@@ -1,4 +1,4 @@
-"""What the registry says about a key is true: used keys are used somewhere."""
+"""The registry is right about keys: used keys are used somewhere."""
 
 from __future__ import annotations
 

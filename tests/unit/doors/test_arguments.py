@@ -1,4 +1,4 @@
-"""Wrong arguments in plain Python: one error that names them, and nothing is changed."""
+"""Wrong arguments in plain Python raise one error that names them, and change nothing."""
 
 from __future__ import annotations
 

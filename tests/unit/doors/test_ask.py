@@ -1,4 +1,4 @@
-"""`indextables.open`: counts, aggregates, orders and buckets, against plain pyarrow."""
+"""`indextables.open`: counts, aggregates, orders and buckets, compared with plain pyarrow."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def table(rows: pa.Table, tmp_path_factory):
 
 
 def groups_of(rows: pa.Table, key) -> dict:
-    """The rows by a group key, as plain Python groups them."""
+    """Group the rows in plain Python."""
     found: dict = {}
     for row in rows.to_pylist():
         found.setdefault(key(row), []).append(row)

@@ -1,4 +1,4 @@
-"""`indextables.delete` and `indextables.update` against plain Python."""
+"""`indextables.delete` and `indextables.update`, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_update_sets_columns_of_every_type(table):
     wanted = [{**r, **values} if r["level"] == "ERROR" and r["id"] >= 100 else r for r in rows]
     assert changed == sum(before != after for before, after in zip(rows, wanted, strict=True))
     assert live(path) == wanted
-    # the index knows the new words, and no longer the old ones
+    # the index finds the new words, and no longer the old ones
     assert indextables.open(path).count(query="message:refunded") == changed
 
 

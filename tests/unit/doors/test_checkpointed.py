@@ -1,4 +1,4 @@
-"""A checkpoint lists the splits of a version in another order; answers stay the same."""
+"""A checkpoint lists the splits of a version in a different order; answers stay the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PREDICATES = [
 
 @pytest.fixture
 def path(tmp_path):
-    """Splits whose order by partition is not the order of their commits."""
+    """A table whose splits have different orders by partition and by commit."""
     found = str(tmp_path / "t")
     for dep, site, n in (("b", "y", 4), ("a", "x", None), (None, "y", 1), ("a", None, 3)):
         rows = pa.table(

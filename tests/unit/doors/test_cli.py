@@ -1,4 +1,4 @@
-"""The `indextables` command, as a shell sees it: output, JSON, exit codes."""
+"""The `indextables` command in a shell: output, JSON, exit codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = {"indexing.typemap.message": "text"}
 
 @pytest.fixture
 def run(monkeypatch):
-    """Runs the command; returns its exit code, output and error output."""
+    """Run the command; return its exit code, standard output and standard error."""
     monkeypatch.setattr(output, "_PLAIN_WIDTH", 300)
 
     def _run(*arguments: str, given: str | None = None):
@@ -33,7 +33,7 @@ def run(monkeypatch):
 
 @pytest.fixture
 def table(tmp_path) -> str:
-    """Two splits of log lines."""
+    """A table of log lines in two splits."""
     path = str(tmp_path / "logs")
     first = {"id": [1, 2], "level": ["ERROR", "INFO"], "message": ["timeout of pay", "cart"]}
     second = {"id": [3], "level": ["WARN"], "message": ["slow timeout"]}

@@ -1,4 +1,4 @@
-"""Queries whose misspelled words are replaced."""
+"""Queries with corrections of misspelled words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletes by predicate: done without a job when finding the rows reads little."""
+"""Deletes by predicate run without a job if finding the rows reads little data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import indextables
 from indextables.spark.planner import PROTOCOL, dispatch
 
 ROWS, SPLITS = 4000, 3
-# less than the table, more than it takes to open one split and look a value up
+# less than the table, more than opening one split and looking up a value
 LIMIT = 512 << 10
 
 

@@ -1,4 +1,4 @@
-"""A search that finds nothing for a reason that can be known says so once."""
+"""A search that finds nothing for a known reason shows a hint once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import indextables
 
 @pytest.fixture
 def table(tmp_path):
-    """A text column and a string column, whose names no other test has."""
+    """A text column and a string column, whose names no other test uses."""
     text, string = (f"{kind}_{uuid.uuid4().hex[:8]}" for kind in ("text", "string"))
     rows = pa.table({text: ["disk full", "disk ok"], string: ["node one", "node two"]})
     options = {f"indexing.typemap.{text}": "text"}

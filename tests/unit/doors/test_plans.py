@@ -1,4 +1,4 @@
-"""Repeated statements: planned once per version, answered by its rows."""
+"""Repeated statements are planned once per version, and answered from its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that are started quietly print nothing, unless the start fails."""
+"""Programs that start quietly print nothing unless the start fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark shows settings in its UI and event log: none of our secrets may be readable."""
+"""Spark shows settings in its UI and event log: no secret may be readable there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`indextables.write`: Arrow tables into a table, without Spark."""
+"""`indextables.write` writes Arrow tables without Spark."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_merging_schemas_widens_types(table_path, layout, fast):
 
 
 def test_types_that_tables_do_not_have_become_wider_ones(table_path):
-    """As Spark reads them from Parquet."""
+    """The same types as when Spark reads them from Parquet."""
     given = pa.table(
         {
             "u8": pa.array([255, None], pa.uint8()),

@@ -16,7 +16,7 @@ TEXTS = st.text(alphabet="ab%_\\!é\n", max_size=6)
 
 
 def like(text, pattern, escape):
-    """LIKE by definition; None when the pattern is not allowed."""
+    """LIKE by its definition; None if the pattern is invalid."""
     out, chars = [], iter(pattern)
     for char in chars:
         if char == escape:
@@ -59,7 +59,7 @@ def test_kind_of_pattern(pattern, kind):
 
 
 def java_find(pattern, text):
-    """Python's search, with Java's meaning of dot, dollar and the classes."""
+    """Python's search with Java's meaning of dot, dollar and character classes."""
     ends = "\n\r\u0085\u2028\u2029"
     out, at, in_class = [], 0, False
     while at < len(pattern):
@@ -99,7 +99,7 @@ def test_translated_regex_finds_what_java_finds(start, middle, end, text):
     pattern = start + middle + end
     translated = translate_regex(pattern)
     assert translated is not None
-    # the engine's syntax is RE2's for all that is written here
+    # the engine's syntax equals RE2's for all patterns here
     found = pc.match_substring_regex(pa.array([text]), translated)[0].as_py()
     assert found == java_find(pattern, text)
 

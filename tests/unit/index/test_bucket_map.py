@@ -21,7 +21,7 @@ def _ints(values):
 
 
 def test_assigners_are_paimons(paimon):
-    """Paimon also rotates them by partition, which spreads its writers, not its keys."""
+    """Paimon also rotates assigners by partition, which spreads its writers, not its keys."""
     cases = [
         case
         for case in paimon["compute_assigner"]

@@ -17,7 +17,7 @@ from indextables.index import deletion_vectors as dv
 
 
 def splitmix64(seed, count):
-    """The generator the vectors were made with."""
+    """The random number generator that the vectors were made with."""
     z = np.arange(count, dtype=np.uint64) + np.uint64(seed)
     with np.errstate(over="ignore"):
         z = z + np.uint64(0x9E3779B97F4A7C15)
@@ -58,7 +58,7 @@ def _sha(positions):
 
 
 def _decode(data, offset, length, cardinality=None, path="an index file"):
-    """The positions of a record, ascending."""
+    """The positions of a record in ascending order."""
     found = []
     for key, bitmap in dv.decode_bitmaps(data, offset, length, cardinality, path):
         found += [position + (key << 32) for position in bitmap]

@@ -1,4 +1,4 @@
-"""Arrays of a few values are those of pyarrow, without pandas."""
+"""Arrays of a few values equal those of pyarrow, without importing pandas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collations stand in the metadata of fields, not in their types."""
+"""Collations are in the metadata of fields, not in their types."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_collations_of_strings_anywhere_are_known_and_kept():
     assert kinds["m"].value == Array(Atomic("string collate UTF8_LCASE"))
     assert isinstance(kinds["n"], Struct)
     assert kinds["n"].fields[0].type == Atomic("string collate UNICODE_CI")
-    # Spark reads the collation from the metadata again
+    # Spark reads the collation back from the metadata
     fields[1]["metadata"] = {}
     assert json.loads(render_schema(schema)) == {"type": "struct", "fields": fields}
 

@@ -1,4 +1,4 @@
-"""Brute force: what the engine answers per split, and what SQL answers over all rows."""
+"""Brute-force aggregates: the engine's answer per split, and SQL's answer over all rows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tests.unit.plan.sql_oracle import key
 
 from indextables.plan.partitions import typed_array
 
-# not a text, which a text column could hold
+# not a string, which a string column could hold
 NOT_A_NUMBER = ("not a number",)
 
 
 def group_value(value):
-    """Spark groups all NaN together and does not tell the zeros apart."""
+    """A group key: Spark groups all NaNs together, and both zeros."""
     if isinstance(value, float):
         return NOT_A_NUMBER if math.isnan(value) else value + 0.0
     return value
@@ -32,7 +32,7 @@ def apply(op, values):
 
 
 def sql(rows, keys, functions):
-    """Rows of the answer by group; a function is (op, column, distinct)."""
+    """The result rows by group; a function is (op, column, distinct)."""
     groups = {}
     for row in rows:
         groups.setdefault(tuple(group_value(row[k]) for k in keys), []).append(row)
@@ -58,7 +58,7 @@ def sql(rows, keys, functions):
 
 
 def engine_batch(rows, plan):
-    """What the engine gives for the rows of one split."""
+    """The engine's result for the rows of one split."""
     fields = [group["field"] for group in plan.request["group_by"]]
     functions = [
         ("COUNT_STAR", None, False)
@@ -90,7 +90,7 @@ def constants(row, schema, partitions):
 
 
 def answer_of(table, keys):
-    """An Arrow answer as `sql` gives it."""
+    """Convert an Arrow result to the form of `sql`."""
     columns = [plain_column(c) for c in table.columns]
     rows = list(zip(*columns, strict=True))
     return {tuple(group_value(v) for v in row[:keys]): list(row[keys:]) for row in rows}

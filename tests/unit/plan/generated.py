@@ -57,7 +57,7 @@ def unscaled(number, scale):
 
 
 def values(kind):
-    """Python values of a type, as rows hold them."""
+    """Python values of a type, as in rows."""
     name = kind_of(kind)
     if name in BITS:
         return whole(-(1 << (BITS[name] - 1)), (1 << (BITS[name] - 1)) - 1)
@@ -91,7 +91,7 @@ def nullable(kind):
 
 
 def rows(schema=SCHEMA, names=None):
-    """Rows with values in the named columns, null elsewhere."""
+    """Rows with values in the named columns and null in the others."""
     return st.fixed_dictionaries(
         {
             f.name: nullable(f.type) if names is None or f.name in names else st.none()
@@ -108,7 +108,7 @@ def columns_in(node):
 
 @st.composite
 def cases(draw, schema=SCHEMA, most=6):
-    """A predicate, and rows that vary where it looks."""
+    """A predicate, and rows that vary in its columns."""
     predicate = draw(predicates(schema))
     names = columns_in(predicate)
     return predicate, draw(st.lists(rows(schema, names), min_size=1, max_size=most))
@@ -149,7 +149,7 @@ CASTS = {
 
 @st.composite
 def subject(draw, paths):
-    """A column, sometimes cast to a wider type; with the type to compare with."""
+    """A column, sometimes cast to a wider type, and the type to compare with."""
     path, kind = draw(st.sampled_from(paths))
     expr = {"col": list(path)}
     targets = CASTS.get(kind_of(kind), ())

@@ -1,4 +1,4 @@
-"""Splits as a snapshot lists them, made from rows."""
+"""Entries of splits in a snapshot, made from rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXTS = pa.map_(pa.string(), pa.string())
 
 
 def statistic(value, kind):
-    """A statistic as our writer and others spell it."""
+    """A statistic as a string, as this writer and others format it."""
     name = kind_of(kind)
     if name == "boolean":
         return "true" if value else "false"
@@ -26,7 +26,7 @@ def statistic(value, kind):
 
 
 def cut(text, length):
-    """What other writers keep of a long text: UTF-16 units, a broken pair becomes a mark."""
+    """Truncate a string like other writers: by UTF-16 units, replacing a broken surrogate pair."""
     units = text.encode("utf-16-le", "surrogatepass")[: 2 * length]
     return units.decode("utf-16-le", "replace").replace("\ufffd", "?")
 

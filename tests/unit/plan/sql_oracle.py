@@ -1,5 +1,5 @@
-"""Brute force: SQL's answer to the hooks' JSON predicates, row by row, and the engine's answer to
-query trees. Written from the rules, not from the code under test."""
+"""Brute-force evaluation, row by row, of the hooks' JSON predicates by the rules of SQL, and of the
+engine's query trees. Written from the rules, not from the code under test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DAY = 86_400_000_000
 
 
 def key(value):
-    """Spark's order: NaN greatest, zeros equal, text by UTF-8 bytes."""
+    """A sort key in Spark's order: NaN is the greatest, zeros are equal, strings by UTF-8 bytes."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, float):
@@ -60,7 +60,7 @@ def reach(row, path):
 
 
 def value_of(expr, row, schema):
-    """(value, type) of an expression."""
+    """The value and type of an expression."""
     if "col" in expr:
         path = tuple(expr["col"])
         return reach(row, path), schema.find(path).type
@@ -78,7 +78,7 @@ def value_of(expr, row, schema):
 
 def cast(value, source, target):
     names = kind_of(source), kind_of(target)
-    # as in the zone of Kolkata, where it is 5:30 later than in UTC
+    # as in Asia/Kolkata, 5:30 ahead of UTC
     zone = 19_800_000_000
     if names[0] == "date":
         return value * DAY - (zone if names[1] == "timestamp" else 0)
@@ -210,7 +210,7 @@ def engine(tree, row, schema):
 
 
 def rust_regex(pattern):
-    """The engine's syntax in Python's, for what the translator writes."""
+    """Convert the regular expressions of the translator from the engine's syntax to Python's."""
     pattern = re.sub(r"\\x\{([0-9a-f]+)\}", lambda m: f"\\u{int(m[1], 16):04x}", pattern)
     return re.compile(pattern.replace("\\z", "\\Z"))
 

@@ -282,7 +282,7 @@ def test_buckets_are_asked_of_the_engine_where_they_mean_the_same():
 
 
 def test_buckets_that_spark_sees_otherwise_are_left_to_spark():
-    # these are refused before Spark plans anything
+    # these are rejected before Spark plans anything
     for interval in ("0m", "-1h", "1x", "1 x", "99999999999999d"):
         assert bucket("indextables_date_histogram", "at", lit(interval, "string")) is None
     assert bucket("indextables_date_histogram", "at", lit(None, "string")) is None

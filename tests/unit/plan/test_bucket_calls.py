@@ -1,4 +1,4 @@
-"""Arguments of bucket functions: one spelling, and errors before any row is read."""
+"""Arguments of bucket functions are normalized, and errors are raised before any row is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions with conditions: what the hooks send, and which of them the index answers."""
+"""Aggregates with conditions: what the hooks send, and which of them the index answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Covered splits and pending files are the rows of a version, each once, whatever came before."""
+"""Covered splits and pending files have each row of a version exactly once, after any history."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class File:
 
 @dataclass
 class Piece:
-    """A run of a file that is in a split."""
+    """A run of rows of a file that a split indexes."""
 
     file: File
     row: int
@@ -80,7 +80,7 @@ def splits_table(splits):
 
 
 def rows_of(world, files, *, rows_known):
-    """The rows a read finds: documents that are not hidden, and all live rows of pending files."""
+    """The rows that a read finds: visible documents, and all live rows of pending files."""
     table = files_table(files, rows_known=rows_known)
     deleted = {f.path: BitMap(f.deleted) for f in files if f.deleted}
     covered = cover(splits_table(world.splits), table, deleted)
@@ -133,7 +133,7 @@ def worlds(draw):
                 gone = draw(st.frozensets(st.integers(0, 8)))
                 gone = frozenset(row for row in gone if row < old.rows)
                 now[place] = File(old.path, old.size, old.rows, old.stamp, gone)
-            elif stamped:  # the same path, other bytes
+            elif stamped:  # the same path with different content
                 now[place] = new_file(old.path)
             world.versions.append(now)
         elif step in ("index", "again"):

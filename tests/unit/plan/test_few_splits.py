@@ -1,4 +1,4 @@
-"""Bounds of few splits are compared in Python, those of many by kernels: with the same outcome."""
+"""Bounds of few splits are compared in Python, those of many by kernels, with equal results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def extremes(kind, bounds):
     return Extremes(kind, low, high, cut=False)
 
 
-# beginnings of each other, some of them cut through a character or followed by invalid bytes
+# prefixes of each other, some cut within a character or followed by invalid bytes
 texts = st.sampled_from(["", "a", "ab", "abc", "a?", "ab\ufffd", "b", "ab\udcff", "\U0001f600"])
 known_texts = texts.filter(is_valid)
 text_pairs = st.tuples(st.none() | known_texts, st.none() | known_texts)

@@ -114,7 +114,7 @@ def test_mappings_of_other_writers_tell_roles():
     )
     columns = describe_columns(SCHEMA, ["day"], {"docMappingSchema.abc": mapping})
     assert columns.get("Message").tokenized
-    # another writer's fast text holds words, not values
+    # a fast text field of another writer holds words, not values
     assert not columns.get("Message").fast
     assert columns.get("host").role == "ip"
     assert columns.get("body").role == "json"

@@ -147,7 +147,7 @@ def test_addresses_are_narrowed_by_the_index_and_compared_as_texts_by_spark():
     equal = plan(call("=", col("addr"), text("10.0.0.1")))
     assert equal.pushed == ("superset",)
     assert equal.query == {"type": "term", "field": "addr", "value": "10.0.0.1"}
-    # another spelling of the same address is not equal, so it must come back
+    # another spelling of the same address is not equal, so Spark must compare again
     different = plan(call("<>", col("addr"), text("10.0.0.1")))
     assert different.pushed == ("superset",)
     assert different.query == {"type": "exists", "field": "addr"}

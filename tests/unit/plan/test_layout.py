@@ -1,4 +1,4 @@
-"""How rows arrive at writers."""
+"""Distribution and order of rows before they are written."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_statistics_are_folded_by_type():
 
 
 def test_numbers_that_may_be_cut_are_not_folded():
-    """The longest statistic of a split of another writer may be only the beginning of a number."""
+    """The longest statistic of another writer's split may be a truncated number."""
     schema = Struct((Field("n", Atomic("long")),))
     files = _files(_file("part-a.split", 1, low=[("n", "1000")], high=[("n", "2000")]))
     assert fold_statistics(files, schema, schema.names) == ({}, {})

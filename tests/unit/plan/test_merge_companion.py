@@ -1,4 +1,4 @@
-"""Merging companion splits: whole hidden runs go, other hidden rows move with theirs."""
+"""Merging companion splits drops runs that are hidden completely; other hidden rows stay hidden."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from indextables.plan.merge_companion import (
 
 @st.composite
 def splits(draw):
-    """Runs of a split, and some of its documents."""
+    """A split's runs, and some of its documents."""
     lengths = draw(st.lists(st.integers(0, 5), max_size=5))
     runs = [CompanionRun(n, 0, rows, rows, 100 + n) for n, rows in enumerate(lengths)]
     total = sum(lengths)

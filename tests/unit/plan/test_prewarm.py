@@ -1,4 +1,4 @@
-"""What prewarming loads and where."""
+"""What prewarming loads, and on which hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a primary key may be, and what a table remembers of it."""
+"""Valid primary keys, and the table properties that record them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from indextables.model.types import Atomic, Field, Struct
 from indextables.plan.columns import describe_columns
 from indextables.plan.prune import keep_manifest, prune_splits
 
-# our writer keeps every column in the order of its type
+# this writer stores bounds in the order of the type
 MAPPING = [{"name": f.name, "type": "i64"} for f in SCHEMA.fields if f.name.startswith("c_")]
 TYPED = describe_columns(SCHEMA, PARTITIONS, mappings=[json.dumps(MAPPING)])
 
@@ -110,7 +110,7 @@ def split(path, low, high, month="1"):
         "partitionValues": [("month", month)],
         "size": 1,
         "numRecords": 1,
-        # a longer text than the others: they are not cut
+        # longer than the other strings, so those are not truncated
         "minValues": [("text", "t" * 20), *low.items()],
         "maxValues": list(high.items()),
     }
@@ -135,7 +135,7 @@ def test_statistics_are_compared_by_declared_type():
     files = table(split("digits", {"code": "10"}, {"code": "2"}))
     assert kept(files, "=", "code", "15", "string") == ["digits"]
     assert kept(files, "=", "code", "3", "string") == []
-    assert kept(files, "=", "code", "2.0", "string") == ["digits"]  # may continue a cut maximum
+    assert kept(files, "=", "code", "2.0", "string") == ["digits"]  # a cut maximum
 
 
 def test_months_are_compared_as_numbers():
@@ -157,7 +157,7 @@ def test_dates_are_read_in_every_spelling(low, high):
 
 def test_manifests_of_digits_in_text_columns_are_kept():
     equal = {"op": "=", "args": [{"col": ["code"]}, {"lit": "5", "type": "string"}]}
-    # as written elsewhere for the values 1, 5 and 10
+    # as other writers store it for the values 1, 5 and 10
     numeric = {"code": PartitionBounds("1", "10")}
     assert keep_manifest(numeric, parse_predicate(equal), LOGS, ("code",))
     plain = {"code": PartitionBounds("a", "b")}
@@ -207,7 +207,7 @@ def test_text_that_comes_back_in_another_spelling_prunes_nothing():
 
 
 def test_cut_numbers_prune_nothing():
-    # as written: the minimum of doubles, cut after 32 characters
+    # as written: the minimum of doubles, truncated after 32 characters
     files = table(split("cut", {"price": "-1797693134862315700000000000000"}, {"price": "1"}))
     assert kept(files, "<", "price", -1e300, "double") == ["cut"]
 
@@ -223,7 +223,7 @@ def test_cut_numbers_prune_nothing():
     ],
 )
 def test_numbers_that_other_writers_may_have_cut_prune_nothing(column, kind, low, high, inside):
-    """All statistics of a split are cut at one length, which only the longest of them shows."""
+    """All statistics of a split are truncated at one length, which only the longest one shows."""
     alone = {"minValues": [(column, low)], "maxValues": [(column, high)]}
     cut = split("part-1.split", {}, {}) | alone
     assert kept(table(cut), "=", column, inside, kind) == ["part-1.split"]

@@ -1,4 +1,4 @@
-"""How many rows fill a split."""
+"""The number of rows that fill a split."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_what_is_touched_depends_on_the_question():
     assert touched(aggregation=count) == 0
     assert touched(BY_ID, aggregation=count) == 300_000 * 8
     assert touched(aggregation=groups) == 300_000 * (8 + 64)
-    # texts lie in the documents
+    # texts are stored in the documents
     assert touched(aggregation=longest) == 2 * 10**9
 
 
@@ -98,7 +98,7 @@ def test_size_for_joins_is_that_of_the_rows_spark_gets():
     assert scan(ON_DAY, limit=10).rows == 10
     narrow = replace(scan(ON_DAY), schema=pa.schema([("id", pa.int64()), ("name", pa.string())]))
     assert narrow.output_bytes == 100_000 * (8 + 8 + 20)
-    # columns that take less in the splits
+    # columns that are smaller in the splits
     assert replace(narrow, whole_width=2800).output_bytes == narrow.bytes // 100
 
 
@@ -114,7 +114,7 @@ def test_what_the_index_counts_is_known_before_it_is_read():
     assert not answers_itself(scan(above), COLUMNS, **limits)
     assert answers_itself(scan(above), COLUMNS, **limits, count=lambda: 1000)
     assert not answers_itself(scan(above), COLUMNS, **limits, count=lambda: 1001)
-    # nothing but reading all rows tells how many there are
+    # only reading all rows shows how many there are
     everywhere = {"op": "CONTAINS", "args": [{"col": ["name"]}, {"lit": "x", "type": "string"}]}
     assert not answers_itself(scan(everywhere), COLUMNS, **limits, count=lambda: 1)
 

@@ -1,4 +1,4 @@
-"""The changes of ALTER TABLE on schemas and configurations."""
+"""Changes of schemas and configurations by ALTER TABLE."""
 
 from __future__ import annotations
 

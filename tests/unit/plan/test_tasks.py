@@ -61,7 +61,7 @@ SPLITS = st.lists(
 
 
 def by_key(splits, cores, hosts, forced):
-    """Tasks of each key."""
+    """The tasks of each key."""
     groups = group_splits(
         [size for size, _, _ in splits], cores, paths=[str(n) for n in range(len(splits))],
         hosts=[f"host{n}" for n in range(hosts)], keys=[key for _, key, _ in splits],

@@ -1,4 +1,4 @@
-"""The plan of a companion's fields: computed once, and again when an input changes."""
+"""The plan of a companion's fields is cached until an input changes."""
 
 from __future__ import annotations
 

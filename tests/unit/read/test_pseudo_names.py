@@ -1,4 +1,4 @@
-"""Columns of a table that are named like pseudo columns: the table's columns take precedence."""
+"""Table columns that are named like pseudo columns take precedence."""
 
 from __future__ import annotations
 

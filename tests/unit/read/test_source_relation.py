@@ -1,4 +1,4 @@
-"""Which companion answers for a source table, and at which version."""
+"""The companion, and its version, that answers for a source table."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def listed(folder: Path) -> list[tuple[str, int, int]]:
 
 @pytest.fixture
 def source(tmp_path) -> Path:
-    """A folder of two files, with its companion beside it."""
+    """A folder of two files, and its companion next to it."""
     folder = tmp_path / "src"
     write(folder, "a", 1, 2)
     write(folder, "b", 3)
@@ -78,7 +78,7 @@ def test_a_folder_is_answered_at_the_files_that_were_listed(source):
     assert not found.reason
     assert rows_seen(source, found, log) == log.snapshot().num_files
     write(source, "c", 4)
-    # the query was resolved before the file came
+    # the query was resolved before the file was added
     older, log = verdict(source, relation(source, before))
     assert not older.reason
     newer, _ = verdict(source, relation(source, listed(source)))

@@ -1,4 +1,4 @@
-"""The one cache class: its limits, its counts, and many threads at once."""
+"""The cache class: limits, counters, and concurrent threads."""
 
 from __future__ import annotations
 

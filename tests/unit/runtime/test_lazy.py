@@ -1,4 +1,4 @@
-"""Values that are computed when they are first used."""
+"""Values that are computed at first use."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_slow_values_of_other_objects_are_not_waited_for():
     thread = threading.Thread(target=lambda: slow.value)
     thread.start()
     assert begun.wait(30)
-    # under a lock of the class this would wait until the other thread is done
+    # with one lock per class this would wait until the other thread is done
     assert Slow(wait=False).value
     assert not done.is_set()
     done.set()

@@ -1,4 +1,4 @@
-"""One call serves all waiting threads, and none gets a result from before its call."""
+"""One call serves all waiting threads, and none gets a result from before its own request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE_S = 20
 
 
 class Counted:
-    """Counts its calls; each waits until it is let go."""
+    """Counts its calls; each waits for `go`."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -30,7 +30,7 @@ class Counted:
 
 
 def waiting(pool, shared, users):
-    """So many users of a call that has not begun."""
+    """Start users of a call that has not begun."""
     asked = [pool.submit(shared) for _ in range(users)]
     deadline = threading.Event()
     while shared.waiting < users:
@@ -124,7 +124,7 @@ def test_who_is_interrupted_does_not_interrupt_the_others(interrupt):
 
 
 def waiting_after(pool, shared, counted):
-    """Users who wait while a call runs that ends well."""
+    """Start users that wait while a call runs and then succeeds."""
     first = pool.submit(shared)
     while counted.begun.acquire(blocking=False):
         pass

@@ -1,4 +1,4 @@
-"""Concurrent work on several items: results in order, and one stop for all."""
+"""Concurrent work on several items: results are in order, and one stop ends all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE_S = 60
 
 @pytest.fixture
 def silent():
-    """A store that never answers, and an event that is set by a request."""
+    """A store that never answers, and an event that a request sets."""
     with silent_server() as (endpoint, requested):
         options = {"aws.accessKey": "a", "aws.secretKey": "b", "aws.region": "r"}
         options |= {"cloud.readTimeout": "600000", "cloud.retryTimeout": "600000"}

@@ -1,4 +1,4 @@
-"""Delta tables with features that the `deltalake` writer does not have, written by hand."""
+"""Delta tables written by hand, with features that the `deltalake` writer does not support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?
 
 
 class HandWrittenDelta:
-    """A log written action by action."""
+    """A Delta log written action by action."""
 
     def __init__(self, folder: Path, schema: dict, partitions=(), features=(), configuration=None):
         self.folder, self.version = folder, -1
@@ -53,7 +53,7 @@ class HandWrittenDelta:
         return path.stat().st_size
 
     def add(self, logged: str, size: int, rows: int, values=None, deleted=()):
-        """The action that adds a file, with a deletion vector in a file of its own."""
+        """The action that adds a file, with its deletion vector in a separate file."""
         body = {
             "path": logged,
             "partitionValues": values or {},
@@ -76,7 +76,7 @@ class HandWrittenDelta:
         return {"add": body}
 
     def remove(self, added: dict):
-        """The action that removes what was added; a file is known by its path and its vector."""
+        """The action that removes an added file; path and vector identify it."""
         body = {"path": added["add"]["path"], "dataChange": True, "deletionTimestamp": 1}
         vector = added["add"].get("deletionVector")
         return {"remove": body if vector is None else body | {"deletionVector": vector}}

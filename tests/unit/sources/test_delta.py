@@ -46,7 +46,7 @@ def test_files_rows_and_versions(tmp_path):
 
 @pytest.mark.parametrize("versions", [1, 2, 3])
 def test_a_table_in_the_place_of_another_has_other_marks(tmp_path, versions):
-    """Whether it has fewer versions, as many or more."""
+    """With fewer versions, equally many, or more."""
     place = str(tmp_path / "t")
     source = delta(place)
     before = set()
@@ -107,7 +107,7 @@ def test_partition_values_have_the_types_of_the_table(tmp_path):
         for i, row in enumerate(rows_of(found))
     }
     full = {"d": dt.date(2024, 1, 2), "t": timestamp, "s": "a b/%=", "n": 7}
-    # Delta reads an empty text as null
+    # Delta reads an empty string as null
     assert sorted(values.values(), key=str) == sorted([full, dict.fromkeys(full)], key=str)
     assert all((tmp_path / "t" / path).exists() for path in values)
     assert found.columns == (Address("id"),)
@@ -148,7 +148,7 @@ def test_deletion_vectors_and_column_mapping(tmp_path):
         Address("a", ("col-a",), 1),
         Address("n", ("col-n",), 3, (Address("m", ("col-m",), 4),)),
     )
-    # a vector that grows is a removal and an addition of the same path
+    # a growing vector is a removal and an addition of the same path
     more = table.add(logged, size, 4, {"col-x": "1"}, deleted=[0, 1, 3])
     table.commit(table.remove(first), more)
     assert source.snapshot().deleted == {file["path"]: BitMap([0, 1, 3])}

@@ -76,7 +76,7 @@ def test_by_path_without_a_catalog(tmp_path, catalog):
 
 
 def hadoop(folder, *states):
-    """A table as Hadoop's catalog names its states, of the metadata files of others."""
+    """Make a table of the Hadoop catalog from existing metadata files."""
     (folder / "metadata").mkdir(parents=True, exist_ok=True)
     for number, state in enumerate(states, 1):
         written = state.removeprefix("file://")
@@ -85,7 +85,7 @@ def hadoop(folder, *states):
 
 
 def states(catalog, name, numbers):
-    """Where the metadata of a table is after each of its changes."""
+    """The metadata locations of a table after each of its changes."""
     table = catalog.create_table(name, pa.schema([("id", pa.int64())]))
     found = [table.metadata_location]
     for number in numbers:
@@ -142,7 +142,7 @@ def test_partitions_by_identity_are_columns_others_are_not(tmp_path, catalog):
     table = catalog.create_table("ns.t", schema)
     with table.update_spec() as spec:
         spec.add_field("id", BucketTransform(4), "bucket")
-    # the first spec had no partitions: no column is one everywhere
+    # the first spec had no partitions: no column is a partition column of all files
     assert source(tmp_path).snapshot().partition_columns == ()
 
 
@@ -167,7 +167,7 @@ def test_identity_values_come_from_the_metadata(tmp_path, catalog):
 
 
 def test_position_deletes(tmp_path, catalog):
-    """A delete file that names rows of two data files, as a merge-on-read engine writes it."""
+    """One delete file names rows of two data files, as merge-on-read engines write it."""
     table = catalog.create_table("ns.t", pa.schema([("id", pa.int64())]))
     table.append(pa.table({"id": [1, 2, 3]}))
     tasks = list(table.scan().plan_files())

@@ -1,4 +1,4 @@
-"""Folders of Parquet files as sources: what Spark would list, infer and leave out."""
+"""Folders of Parquet files as sources: what Spark lists, infers and skips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any valid command."""
+"""Random valid commands."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def commands(draw):
     try:
         return rule.command(**given)
     except SqlSyntaxError:
-        # clauses that exclude each other
+        # mutually exclusive clauses
         required = {
             p.field: given[p.field] for p in rule.parts if isinstance(p, Part | MaybeTarget)
         }

@@ -16,7 +16,7 @@ from indextables.sql.keywords import BORROWED, PREFIXES, is_command
 from indextables.sql.parser import parse
 from indextables.sql.render import render, usage
 
-# every command by its name
+# one example of each command
 c = SimpleNamespace(**{command.__name__: command for command in BY_COMMAND})
 PATH = Target(path="/data/logs")
 

@@ -10,7 +10,7 @@ from indextables.storage import find_location
 from indextables.storage.address import Kind, parse_address, qualify
 from indextables.storage.store import check_path
 
-# the account stays: a task opens the table by this address
+# the account stays: tasks open the table by this location
 _AZURE = "abfss://c@a.dfs.core.windows.net/t"
 
 

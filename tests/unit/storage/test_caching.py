@@ -1,4 +1,4 @@
-"""Cache keys as options of the engine's store."""
+"""Configuration keys of the cache as options of the engine's store."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_folder_of_the_user_is_taken_when_the_cache_is_on_without_one(monkeypa
 
 
 def test_every_cache_key_changes_an_option_when_it_is_set():
-    """Every key has an effect."""
+    """Every key changes an option."""
     values = {
         keys.MAX_BYTES: "7",
         keys.DISK_ENABLED: "false",

@@ -1,4 +1,4 @@
-"""The rules of the pure function that plans a connection to a store."""
+"""The rules for planning a connection to a store."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_credentials_come_whole_from_the_nearest_place_when_several_have_some():
     hadoop = {"spark.hadoop.fs.s3a.access.key": "h-ak", "spark.hadoop.fs.s3a.secret.key": "h-sk"}
     found = config("s3://b/t", KEYS, hadoop, ENVIRONMENT)
     assert (found["aws_access_key_id"], found["aws_secret_access_key"]) == ("AK", "SK")
-    # the token of the environment belongs to the key of the environment
+    # the session token of the environment belongs to the environment's access key
     assert "aws_session_token" not in found
     assert found["aws_region"] == "eu-west-3"
     found = config("s3://b/t", {}, hadoop, ENVIRONMENT)

@@ -1,4 +1,4 @@
-"""Which keys a client of HDFS gets."""
+"""The configuration keys that an HDFS client gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of memory stores come and go with their processes."""
+"""Memory stores exist as long as their processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temporary credentials of Unity Catalog, from a server with its documented requests."""
+"""Temporary credentials from a server with Unity Catalog's documented requests."""
 
 from __future__ import annotations
 
