@@ -77,37 +77,37 @@ _SEARCHED = "SELECT count(*), max(id) FROM {t} WHERE message indexquery 'timeout
 
 def run(rows: int = corpus.ROWS) -> list[Result]:
     """Build, query, add rows to the source, query again."""
-    place = corpus.folder() / f"companion-{rows}"
-    shutil.rmtree(place, ignore_errors=True)
+    root = corpus.folder() / f"companion-{rows}"
+    shutil.rmtree(root, ignore_errors=True)
     spark = session()
     try:
-        _write_source(place / "delta", rows)
-        results = [*_build(spark, place, rows), _look(place / "delta"), *_queries(spark, place)]
-        return [*results, _pending(spark, place, rows)]
+        _write_source(root / "delta", rows)
+        results = [*_build(spark, root, rows), _look(root / "delta"), *_queries(spark, root)]
+        return [*results, _pending(spark, root, rows)]
     finally:
         spark.stop()
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(root, ignore_errors=True)
 
 
-def _write_source(place: Path, rows: int) -> None:
+def _write_source(root: Path, rows: int) -> None:
     table = corpus.table(rows)
     step = rows // FILES
     for first in range(0, rows, step):
-        write_deltalake(place, table.slice(first, step), mode="append")
+        write_deltalake(root, table.slice(first, step), mode="append")
 
 
-def _build(spark: Any, place: Path, rows: int) -> list[Result]:
-    source = spark.read.parquet(str(place / "delta"))
+def _build(spark: Any, root: Path, rows: int) -> list[Result]:
+    source = spark.read.parquet(str(root / "delta"))
     writer = source.write.format("indextables").option("indexing.typemap.message", "text")
-    lean = _seconds(lambda: writer.option("indexing.layout", "lean").save(str(place / "table")))
+    lean = _seconds(lambda: writer.option("indexing.layout", "lean").save(str(root / "table")))
     statement = (
-        f"BUILD INDEXTABLES COMPANION FOR DELTA '{place / 'delta'}' "
-        f"INDEXING MODES ('message':'text') TARGET INPUT SIZE {_half(place / 'delta')} "
-        f"AT LOCATION '{place / 'index'}'"
+        f"BUILD INDEXTABLES COMPANION FOR DELTA '{root / 'delta'}' "
+        f"INDEXING MODES ('message':'text') TARGET INPUT SIZE {_half(root / 'delta')} "
+        f"AT LOCATION '{root / 'index'}'"
     )
     built = _seconds(lambda: spark.sql(statement).collect())
     sizes = [
-        sum(file.stat().st_size for file in (place / name).rglob("*.split"))
+        sum(file.stat().st_size for file in (root / name).rglob("*.split"))
         for name in ("index", "table")
     ]
     rate = f"build rate of the lean write ({rows / built:,.0f} and {rows / lean:,.0f} rows/s)"
@@ -118,20 +118,20 @@ def _build(spark: Any, place: Path, rows: int) -> list[Result]:
     ]
 
 
-def _half(place: Path) -> int:
+def _half(root: Path) -> int:
     """Half of the files, which differ a little in size: one split per core, as the writer makes."""
-    return size_of(place) * (FILES + 1) // (2 * FILES)
+    return size_of(root) * (FILES + 1) // (2 * FILES)
 
 
-def _look(place: Path) -> Result:
-    source = open_source(SourceName("delta", str(place)), Settings({}))
+def _look(root: Path) -> Result:
+    source = open_source(SourceName("delta", str(root)), Settings({}))
     return Result("look for a newer version of the source", median_ms(source.look), "ms", bar=5)
 
 
-def _queries(spark: Any, place: Path) -> list[Result]:
-    spark.read.parquet(str(place / "delta")).createOrReplaceTempView("parquet_events")
+def _queries(spark: Any, root: Path) -> list[Result]:
+    spark.read.parquet(str(root / "delta")).createOrReplaceTempView("parquet_events")
     for view, folder in (("events", "index"), ("own_events", "table")):
-        spark.read.format("indextables").load(str(place / folder)).createOrReplaceTempView(view)
+        spark.read.format("indextables").load(str(root / folder)).createOrReplaceTempView(view)
     return [_compare(spark, case) for case in CASES]
 
 
@@ -149,13 +149,13 @@ def _compare(spark: Any, case: Case) -> Result:
     return Result(what, ours_ms / theirs_ms, bar=case.bar)
 
 
-def _pending(spark: Any, place: Path, rows: int) -> Result:
+def _pending(spark: Any, root: Path, rows: int) -> Result:
     """Compare a search with some files not indexed yet to a search of the indexed files alone."""
     table = corpus.table(rows).slice(0, int(rows * PENDING))
-    write_deltalake(place / "delta", table, mode="append")
+    write_deltalake(root / "delta", table, mode="append")
     reader = spark.read.format("indextables")
-    reader.load(str(place / "index")).createOrReplaceTempView("behind")
-    indexed = reader.option("companion.readVersion", "indexed").load(str(place / "index"))
+    reader.load(str(root / "index")).createOrReplaceTempView("behind")
+    indexed = reader.option("companion.readVersion", "indexed").load(str(root / "index"))
     indexed.createOrReplaceTempView("indexed")
     behind, complete = (_collect(spark, _SEARCHED.format(t=view)) for view in ("behind", "indexed"))
     if behind()[0][0] <= complete()[0][0]:

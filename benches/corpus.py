@@ -17,9 +17,9 @@ _STEP = 200_000
 def folder() -> Path:
     """The folder where benchmarks keep data that takes long to generate."""
     home = os.environ.get("INDEXTABLES_CACHE", str(Path.home() / ".cache" / "indextables"))
-    place = Path(home) / "benches"
-    place.mkdir(parents=True, exist_ok=True)
-    return place
+    root = Path(home) / "benches"
+    root.mkdir(parents=True, exist_ok=True)
+    return root
 
 
 def parquet(rows: int = ROWS) -> Path:

@@ -131,10 +131,10 @@ def counts(split: Any, plain: Any) -> list[dict[str, Any]]:
                 "upper": {"value": 100, "inclusive": False},
             },
         }[kind]
-        asked = Query(query)
-        assert split.count(asked) == plain.count(kind, field, values), kind
+        parsed = Query(query)
+        assert split.count(parsed) == plain.count(kind, field, values), kind
         times = 2000 if kind == "term" else 5
-        ours = cpu_ms(many(lambda q=asked: split.count(q), times))
+        ours = cpu_ms(many(lambda q=parsed: split.count(q), times))
         theirs = cpu_ms(many(lambda k=kind, f=field, v=values: plain.count(k, f, v), times))
         found.append({"what": f"count of a {kind}, of tantivy", "value": ours / theirs, "bar": 1.1})
     return found
@@ -208,8 +208,8 @@ def requests(native: Any, folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
         split = native.Split(store, "cold.split", footer, None, rows.schema)
         if options is None:
             split.count(Query(query))
-            asked, size = store.counters()
-            found.append({"what": f"cold {what}: requests", "value": asked, "unit": "", "bar": 2})
+            count, size = store.counters()
+            found.append({"what": f"cold {what}: requests", "value": count, "unit": "", "bar": 2})
             found.append(
                 {"what": f"cold {what}: bytes", "value": size / 1024, "unit": "KB", "bar": 300}
             )
@@ -217,8 +217,8 @@ def requests(native: Any, folder: Path, rows: pa.Table) -> list[dict[str, Any]]:
             ids = [int(n) for n in range(0, ROWS, ROWS // options)][:options]
             scattered = {"type": "set", "field": "id", "values": ids}
             pa.table(split.search(Query(scattered), rows.schema))
-            asked, size = store.counters()
-            found.append({"what": f"cold {what}: requests", "value": asked, "unit": ""})
+            count, size = store.counters()
+            found.append({"what": f"cold {what}: requests", "value": count, "unit": ""})
             found.append({"what": f"cold {what}: bytes", "value": size / 1024, "unit": "KB"})
     return found
 

@@ -113,22 +113,22 @@ def session(more: Mapping[str, str] | None = None) -> Any:
 
 def prepare(spark: Any, rows: int = corpus.ROWS) -> None:
     """Write the rows in both formats, one file per core, as views `events` and `parquet_events`."""
-    place = corpus.folder() / f"reading-{rows}"
-    if not (place / "done").exists():
-        shutil.rmtree(place, ignore_errors=True)
+    root = corpus.folder() / f"reading-{rows}"
+    if not (root / "done").exists():
+        shutil.rmtree(root, ignore_errors=True)
         data = spark.read.parquet(str(corpus.parquet(rows))).repartition(2)
-        data.write.option("compression", "zstd").parquet(str(place / "parquet"))
-        again = spark.read.parquet(str(place / "parquet"))
+        data.write.option("compression", "zstd").parquet(str(root / "parquet"))
+        again = spark.read.parquet(str(root / "parquet"))
         writer = again.write.format("indextables").option("indexing.typemap.message", "text")
-        writer.save(str(place / "table"))
-        (place / "done").touch()
+        writer.save(str(root / "table"))
+        (root / "done").touch()
     for keys in (100, 10_000):
         spark.range(keys).selectExpr(f"id * {rows // keys} AS id").write.mode("overwrite").parquet(
-            str(place / f"keys-{keys}")
+            str(root / f"keys-{keys}")
         )
-        spark.read.parquet(str(place / f"keys-{keys}")).createOrReplaceTempView(f"keys_{keys}")
-    spark.read.parquet(str(place / "parquet")).createOrReplaceTempView("parquet_events")
-    spark.read.format("indextables").load(str(place / "table")).createOrReplaceTempView("events")
+        spark.read.parquet(str(root / f"keys-{keys}")).createOrReplaceTempView(f"keys_{keys}")
+    spark.read.parquet(str(root / "parquet")).createOrReplaceTempView("parquet_events")
+    spark.read.format("indextables").load(str(root / "table")).createOrReplaceTempView("events")
 
 
 def shown(rows: list[Any]) -> list[str]:

@@ -64,8 +64,8 @@ def side_by_side_ms(
     """
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(repeat):
-        for place in (0, 1) if turn % 2 else (1, 0):
+        for side in (0, 1) if turn % 2 else (1, 0):
             start = time.perf_counter()
-            (one, other)[place]()
-            times[place].append((time.perf_counter() - start) * 1000)
+            (one, other)[side]()
+            times[side].append((time.perf_counter() - start) * 1000)
     return statistics.median(times[0]), statistics.median(times[1])

@@ -63,12 +63,12 @@ def _save(data: Any, path: Path, mode: str = "append", **options: str) -> None:
     writer.option("indexing.typemap.message", "text").save(str(path))
 
 
-def _deletes(spark: Any, data: Any, place: Path) -> list[Result]:
-    table = place / "deletes"
+def _deletes(spark: Any, data: Any, root: Path) -> list[Result]:
+    table = root / "deletes"
     _save(data, table)
     frame = spark.read.format("indextables").load(str(table))
     total, hits = frame.count(), frame.where(CONDITION).count()
-    rewriting = _once_ms(lambda: _save(frame.where(f"NOT ({CONDITION})"), place / "rewritten"))
+    rewriting = _once_ms(lambda: _save(frame.where(f"NOT ({CONDITION})"), root / "rewritten"))
     name = f"indextables.`{table}`"
     deleting = _once_ms(lambda: spark.sql(f"DELETE FROM {name} WHERE {CONDITION}"))
     scans = _scan(spark, table), _scan(spark, table, versionAsOf="1")
@@ -83,17 +83,17 @@ def _deletes(spark: Any, data: Any, place: Path) -> list[Result]:
     ]
 
 
-def _upserts(spark: Any, data: Any, place: Path) -> list[Result]:
+def _upserts(spark: Any, data: Any, root: Path) -> list[Result]:
     step = max(ROUNDS, data.count() // KEYS)
     rounds = [data.where(f"id % {step} = {r}").limit(KEYS).localCheckpoint() for r in range(ROUNDS)]
-    ours = _our_upserts(spark, data, rounds, place / "keyed")
-    rewriting = _rewriting_ms(data, rounds[0], place / "parquet")
+    ours = _our_upserts(spark, data, rounds, root / "keyed")
+    rewriting = _rewriting_ms(data, rounds[0], root / "parquet")
     what = f"upsert of {rounds[0].count()} keys ({ours:.0f} ms)"
     results = [Result(f"{what}, rewriting Parquet ({rewriting:.0f} ms)", ours / rewriting)]
     if not _has_delta():
         return [*results, Result("Delta Lake is not installed: make bench-delta", 0, "")]
-    default = _delta_ms(spark, data, rounds, place / "delta")
-    vectors = _delta_ms(spark, data, rounds, place / "delta-vectors", vectors=True)
+    default = _delta_ms(spark, data, rounds, root / "delta")
+    vectors = _delta_ms(spark, data, rounds, root / "delta-vectors", vectors=True)
     return [
         *results,
         Result(f"{what}, Delta's MERGE INTO ({default:.0f} ms)", ours / default, bar=0.2),
@@ -137,10 +137,10 @@ def _delta_ms(
 def run(rows: int = ROWS) -> list[Result]:
     """Measure on newly written tables."""
     spark = _session()
-    place = corpus.folder() / "rows"
-    shutil.rmtree(place, ignore_errors=True)
+    root = corpus.folder() / "rows"
+    shutil.rmtree(root, ignore_errors=True)
     data = spark.read.parquet(str(corpus.parquet(rows))).repartition(2).localCheckpoint()
-    results = [*_deletes(spark, data, place), *_upserts(spark, data, place)]
+    results = [*_deletes(spark, data, root), *_upserts(spark, data, root)]
     spark.stop()
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(root, ignore_errors=True)
     return results

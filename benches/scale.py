@@ -101,14 +101,14 @@ def _rows(path: str, step: int) -> dict[str, float]:
     rows = corpus.table(ROWS * STEPS[-1]).slice(0, ROWS * step)
     spent = {"write": cpu_seconds(lambda: indextables.write(rows, path, options=OPTIONS))}
     table = indextables.open(path)
-    questions: dict[str, Callable[[], object]] = {
+    queries: dict[str, Callable[[], object]] = {
         "count of a level": lambda: table.count("level = 'ERROR'"),
         "100 lookups": lambda: [table.scan(where=f"id = {n}") for n in range(100)],
         "search, best 10": lambda: table.search("timeout", ["id"], 10),
         "group by service": lambda: table.aggregate(["count(*)"], by=["service"]),
         "scan of two columns": lambda: table.scan(["id", "level"]),
     }
-    return spent | {name: _least(ask) for name, ask in questions.items()}
+    return spent | {name: _least(ask) for name, ask in queries.items()}
 
 
 def _least(ask: Callable[[], object]) -> float:

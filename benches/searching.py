@@ -30,13 +30,13 @@ _SCORE = "spark.indextables.read.score"
 
 def _with_trigrams(spark: Any, rows: int) -> None:
     """Write the rows of `parquet_events` with trigrams of messages, as the view `parts`."""
-    place = corpus.folder() / f"parts-{rows}"
-    if not (place / "done").exists():
-        shutil.rmtree(place, ignore_errors=True)
+    root = corpus.folder() / f"parts-{rows}"
+    if not (root / "done").exists():
+        shutil.rmtree(root, ignore_errors=True)
         writer = spark.table("parquet_events").write.format("indextables")
-        writer.option("indexing.typemap.message", "text+ngram").save(str(place / "table"))
-        (place / "done").touch()
-    spark.read.format("indextables").load(str(place / "table")).createOrReplaceTempView("parts")
+        writer.option("indexing.typemap.message", "text+ngram").save(str(root / "table"))
+        (root / "done").touch()
+    spark.read.format("indextables").load(str(root / "table")).createOrReplaceTempView("parts")
 
 
 def _scored(spark: Any, score: str) -> Callable[[], Any]:

@@ -64,8 +64,8 @@ def _hits(layout: str, split: Split, rows: pa.Table) -> list[Result]:
         "in a row": range(ROWS // 4, ROWS // 4 + HITS),
     }
     found = []
-    for where, places in chosen.items():
-        values = ids.take(pa.array(places)).to_pylist()
+    for where, positions in chosen.items():
+        values = ids.take(pa.array(positions)).to_pylist()
         query: dict[str, Any] = {"type": "set", "field": "id", "values": values}
         only = pa.schema([schema.field("id")])
         both = cpu_ms(lambda q=query: split.table(q, schema))

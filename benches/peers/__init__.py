@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ROWS = int(os.environ.get("INDEXTABLES_PEER_ROWS", "100000"))
 REPEAT = 7
 # consecutive runs of a query per turn
-ASKED = 3
+RUNS = 3
 # the module of each peer, and the library it needs
 PEERS = {
     "ours": "indextables",
@@ -54,17 +54,17 @@ def run() -> list[Result]:
     rows = events(ROWS)
     peers = _installed()
     with tempfile.TemporaryDirectory() as folder:
-        places = {name: Path(folder) / name for name in peers}
-        for place in places.values():
-            place.mkdir()
-        asked = {name: module.build(rows, places[name]) for name, module in peers.items()}
-        times = {query: _measure(query, rows, asked) for query in asked["ours"]}
+        folders = {name: Path(folder) / name for name in peers}
+        for path in folders.values():
+            path.mkdir()
+        built = {name: module.build(rows, folders[name]) for name, module in peers.items()}
+        times = {query: _measure(query, rows, built) for query in built["ours"]}
         able = {name: module for name, module in peers.items() if hasattr(module, "change")}
-        changes = {name: module.change(rows, places[name]) for name, module in able.items()}
+        changes = {name: module.change(rows, folders[name]) for name, module in able.items()}
         for what in changes["ours"]:
             times[what] = changing.measure(what, rows, changes)
         scripts = {name: peer.FIRST for name, peer in peers.items() if hasattr(peer, "FIRST")}
-        times[starting.FIRST] = starting.measure(_filtered(rows), scripts, places)
+        times[starting.FIRST] = starting.measure(_filtered(rows), scripts, folders)
     _show(times)
     # a query without a rival is shown, not judged
     judged = {what: found for what, found in times.items() if what in _MOST or _rivals(found)}
@@ -89,10 +89,10 @@ def _installed() -> dict[str, ModuleType]:
 
 
 def _measure(
-    query: str, rows: pa.Table, asked: Mapping[str, Mapping[str, Callable[[], object]]]
+    query: str, rows: pa.Table, built: Mapping[str, Mapping[str, Callable[[], object]]]
 ) -> dict[str, float]:
     """Median CPU milliseconds by peer; a different answer ends the run."""
-    able = {name: answers[query] for name, answers in asked.items() if query in answers}
+    able = {name: answers[query] for name, answers in built.items() if query in answers}
     taken: dict[str, list[float]] = {name: [] for name in able}
     for turn in range(REPEAT + 1):
         expected = None
@@ -108,16 +108,16 @@ def _measure(
 
 def _turn(ask: Callable[[], object], rows: pa.Table, turn: int) -> tuple[float, list[object]]:
     """CPU milliseconds per answer of one peer, and its answers."""
-    first = turn * (ASKED + 1)
+    first = turn * (RUNS + 1)
     q.wanted.choose(rows, first)
     ask()  # warms the processor's caches
     spent, answers = 0.0, []
-    for number in range(first + 1, first + 1 + ASKED):
+    for number in range(first + 1, first + 1 + RUNS):
         q.wanted.choose(rows, number)
         start = time.process_time()
         answers.append(ask())
         spent += time.process_time() - start
-    return spent * 1000 / ASKED, answers
+    return spent * 1000 / RUNS, answers
 
 
 def _show(times: Mapping[str, Mapping[str, float]]) -> None:

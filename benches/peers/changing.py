@@ -24,10 +24,10 @@ _STEP = 17
 
 
 def measure(
-    what: str, rows: pa.Table, asked: Mapping[str, Mapping[str, Change]]
+    what: str, rows: pa.Table, peers: Mapping[str, Mapping[str, Change]]
 ) -> dict[str, float]:
     """Median CPU milliseconds by peer; a row that is not found ends the run."""
-    able = {name: changes[what] for name, changes in asked.items() if what in changes}
+    able = {name: changes[what] for name, changes in peers.items() if what in changes}
     taken: dict[str, list[float]] = {name: [] for name in able}
     for turn in range(_TURNS):
         word = f"round{turn}"
@@ -45,8 +45,8 @@ def measure(
 def _changed(rows: pa.Table, what: str, turn: int, word: str) -> pa.Table:
     """Make rows with a new word: rows with new ids, or replacements for existing ids."""
     size = _ROWS[what]
-    places = pa.array([(turn + at * _STEP) % rows.num_rows for at in range(size)])
-    found = rows.take(places)
+    positions = pa.array([(turn + at * _STEP) % rows.num_rows for at in range(size)])
+    found = rows.take(positions)
     if what == APPEND:
         ids = pa.array(range(rows.num_rows + turn * size, rows.num_rows + (turn + 1) * size))
         found = _with(found, "id", ids.cast(rows.schema.field("id").type))

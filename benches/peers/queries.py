@@ -40,9 +40,9 @@ class Wanted:
     def choose(self, rows: pa.Table, number: int) -> None:
         """Pick the id of a row anywhere in the table, and a number that only its message has."""
         # a prime far from the periods of the sample
-        place = number * 7_919 % rows.num_rows
-        found = re.search(r"\b\d{5}\b", rows.column("message")[place].as_py())
-        self.id, self.rare = rows.column("id")[place].as_py(), found[0] if found else "31337"
+        position = number * 7_919 % rows.num_rows
+        found = re.search(r"\b\d{5}\b", rows.column("message")[position].as_py())
+        self.id, self.rare = rows.column("id")[position].as_py(), found[0] if found else "31337"
 
 
 wanted = Wanted()

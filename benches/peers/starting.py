@@ -17,13 +17,13 @@ FIRST = "first answer of a new process"
 _TURNS = 5
 
 
-def measure(rows: int, scripts: Mapping[str, str], places: Mapping[str, Path]) -> dict[str, float]:
+def measure(rows: int, scripts: Mapping[str, str], folders: Mapping[str, Path]) -> dict[str, float]:
     """Median CPU milliseconds by peer; each of `scripts` prints the count of the word."""
     taken: dict[str, list[float]] = {name: [] for name in scripts}
     for turn in range(_TURNS + 1):
         for name, script in scripts.items():
             before = _used()
-            found = _run(script, places[name])
+            found = _run(script, folders[name])
             if turn:  # the first turn compiles modules and fills the caches of the operating system
                 taken[name].append(_used() - before)
             if found != rows:

@@ -49,7 +49,7 @@ def build(rows: pa.Table, folder: Path) -> dict[str, Callable[[], object]]:
 
     def rows_of(query: str, **more: object) -> list[dict[str, list[object]]]:
         found = searcher.search(parsed(query), limit=q.TOP, count=False, **more)
-        return [searcher.doc(place).to_dict() for _, place in found.hits]
+        return [searcher.doc(address).to_dict() for _, address in found.hits]
 
     return {
         q.COUNT_RARE: lambda: count(q.wanted.rare),

@@ -33,9 +33,9 @@ def run() -> list[Result]:
         print("the TPC-H generator is not installed: skipped")
         return []
     spark = session()
-    place = _prepare(spark)
-    ours = _views(spark, "indextables", place / "tables")
-    theirs = _views(spark, "parquet", place / "parquet")
+    root = _prepare(spark)
+    ours = _views(spark, "indextables", root / "tables")
+    theirs = _views(spark, "parquet", root / "parquet")
     taken = {}
     for name, sql in QUERIES.items():
         one, other = _collect(ours, sql), _collect(theirs, sql)
@@ -56,18 +56,18 @@ def run() -> list[Result]:
 
 def _prepare(spark: Any) -> Path:
     """Write the rows in both formats, one file per table; later runs reuse them."""
-    place = corpus.folder() / f"tpch-{SCALE}"
-    if (place / "done").exists():
-        return place
-    shutil.rmtree(place, ignore_errors=True)
-    rows = place / "rows"
+    root = corpus.folder() / f"tpch-{SCALE}"
+    if (root / "done").exists():
+        return root
+    shutil.rmtree(root, ignore_errors=True)
+    rows = root / "rows"
     subprocess.run([_TOOL, "parquet", "-s", SCALE, "--output-dir", rows], check=True)
     for table in TABLES:
         given = spark.read.parquet(str(rows / f"{table}.parquet")).coalesce(1)
-        given.write.option("compression", "zstd").parquet(str(place / "parquet" / table))
-        given.write.format("indextables").save(str(place / "tables" / table))
-    (place / "done").touch()
-    return place
+        given.write.option("compression", "zstd").parquet(str(root / "parquet" / table))
+        given.write.format("indextables").save(str(root / "tables" / table))
+    (root / "done").touch()
+    return root
 
 
 def _views(spark: Any, kind: str, folder: Path) -> Any:

@@ -42,10 +42,10 @@ def standalone(folder: Path, workers: int = 3, java_options: str = "") -> Iterat
         started.append(_start("master.Master", options, folder / "master", java_options))
         url = _wait_for(_MASTER, folder / "master", started[0])
         for number in range(workers):
-            place = folder / f"worker-{number}"
+            home = folder / f"worker-{number}"
             options = ["--host", f"127.0.0.{number + 2}", "--port", "0", "--webui-port", "0"]
-            options += ["--cores", "2", "--memory", "1g", "--work-dir", str(place / "work")]
-            started.append(_start("worker.Worker", [*options, url], place, java_options))
+            options += ["--cores", "2", "--memory", "1g", "--work-dir", str(home / "work")]
+            started.append(_start("worker.Worker", [*options, url], home, java_options))
         for number in range(workers):
             ready = re.compile("Successfully registered with (master)")
             _wait_for(ready, folder / f"worker-{number}", started[number + 1])

@@ -51,7 +51,7 @@ class Index:
 
     def __init__(self, folder: Path, history: History, clauses: str = "") -> None:
         self.history, self.clauses = history, clauses
-        self.place = str(folder / "index")
+        self.location = str(folder / "index")
         # the rows that each version of the index may answer for; None: it may be incomplete
         self.complete: dict[int, list[list[Row] | None]] = {}
 
@@ -64,14 +64,14 @@ class Index:
         """Sync with the source."""
         (done,) = self.run(
             f"BUILD INDEXTABLES COMPANION FOR {self.history.kind} '{self.history.location}' "
-            f"{self.clauses} AT LOCATION '{self.place}'"
+            f"{self.clauses} AT LOCATION '{self.location}'"
         )
         self.complete[self.version()] = [self.history.now()[1]]
         return done
 
     def version(self) -> int:
         """The newest version of the index."""
-        return open_index(self.place).version
+        return open_index(self.location).version
 
     def build_killed(self, step: int, *, before: bool) -> bool:
         """Kill a sync; return whether it died."""
@@ -87,28 +87,28 @@ class Index:
 
     def check(self, rng: random.Random, rows: list[Row], **options: str) -> None:
         """Run a random query and compare its answer with rows."""
-        table = open_index(self.place, **options)
-        question = draw(rng, self.history.maker.made, message_column(table.schema.names))
-        assert question.ask(table) == question.truth(rows), f"{question} {options}"
+        table = open_index(self.location, **options)
+        case = draw(rng, self.history.maker.made, message_column(table.schema.names))
+        assert case.ask(table) == case.truth(rows), f"{case} {options}"
 
     def check_or_lost(
         self, rng: random.Random, expected: list[list[Row] | None], **options: str
     ) -> None:
         """Query a version whose files may be gone: it may fail, but never return wrong rows."""
         try:
-            table = open_index(self.place, **options)
-            question = draw(rng, self.history.maker.made, message_column(table.schema.names))
-            found = question.ask(table)
+            table = open_index(self.location, **options)
+            case = draw(rng, self.history.maker.made, message_column(table.schema.names))
+            found = case.ask(table)
         except IndexTablesError as failure:
             lost = self.history.lossy and failure.code in LOST
             if lost or (None in expected and failure.code == "COMPANION_INCOMPLETE"):
                 return
             raise
-        truths = [question.truth(rows) for rows in expected if rows is not None]
-        assert found in truths, f"{question} {options}"
+        truths = [case.truth(rows) for rows in expected if rows is not None]
+        assert found in truths, f"{case} {options}"
 
     def drop_partition(self) -> None:
         """Drop the splits of a day if the index is partitioned by day."""
-        table = open_index(self.place)
+        table = open_index(self.location)
         if table.partition_columns == ("day",):
-            self.run(f"DROP INDEXTABLES PARTITIONS FROM '{self.place}' WHERE day = 'x'")
+            self.run(f"DROP INDEXTABLES PARTITIONS FROM '{self.location}' WHERE day = 'x'")

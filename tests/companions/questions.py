@@ -18,7 +18,7 @@ Test = Callable[[Row], bool]
 
 
 @dataclass(frozen=True)
-class Question:
+class Case:
     """A predicate, a search or both, and the result to compute from the matching rows."""
 
     shape: str
@@ -180,24 +180,22 @@ def _searches(rng: random.Random, made: int) -> list[tuple[str, Test]]:
 SHAPES = ("rows", "rows", "count", "top", "groups", "totals")
 
 
-def draw(rng: random.Random, made: int, column: str = "message") -> Question:
+def draw(rng: random.Random, made: int, column: str = "message") -> Case:
     """A random query of rows with ids up to `made`; `column` is the current name of `message`."""
     where, test = rng.choice(_predicates(rng, made))
     shape = rng.choice(SHAPES)
     if rng.random() < 0.5:
-        return Question(shape, _renamed(where, column), None, test, column)
+        return Case(shape, _renamed(where, column), None, test, column)
     text, found = rng.choice(_searches(rng, made))
     if rng.random() < 0.5:
-        return Question(shape, None, text, found, column)
-    return Question(
-        shape, _renamed(where, column), text, lambda row: test(row) and found(row), column
-    )
+        return Case(shape, None, text, found, column)
+    return Case(shape, _renamed(where, column), text, lambda row: test(row) and found(row), column)
 
 
 def _renamed(where: str | None, column: str) -> str | None:
     return None if where is None else where.replace("message", column)
 
 
-def open_index(place: str, **options: str) -> Table:
+def open_index(location: str, **options: str) -> Table:
     """Open the companion as a new process would."""
-    return indextables.open(place, options=options)
+    return indextables.open(location, options=options)

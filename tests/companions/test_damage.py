@@ -107,7 +107,7 @@ def _listed(index: Index) -> list[str]:
     return found
 
 
-ASKED = {
+QUERIES = {
     "rows": lambda table: table.scan(),
     "hits": lambda table: table.search("word3"),
     "top": lambda table: table.scan(["message"], order_by=["id DESC"], limit=3),
@@ -123,11 +123,11 @@ def test_an_indexed_file_is_damaged(index: Index, kind: str, options: dict[str, 
     damage(file)
     for name in ("rows", "hits", "top"):
         with pytest.raises(IndexTablesError) as failed:
-            ASKED[name](open_index(index.place, **options))
+            QUERIES[name](open_index(index.location, **options))
         assert failed.value.code == code, name
         assert file.name in str(failed.value)
     # queries that need only the index still work
-    table = open_index(index.place, **options)
+    table = open_index(index.location, **options)
     assert (table.count(), table.count(query="word3")) == (50, 5)
 
 
@@ -139,15 +139,15 @@ def test_a_pending_file_is_damaged(index: Index, kind: str):
     write_deltalake(index.history.location, rows(500), mode="append")
     (file,) = set(files(index)) - before
     damage(file)
-    for ask in ASKED.values():
+    for ask in QUERIES.values():
         with pytest.raises(IndexTablesError) as failed:
-            ask(open_index(index.place))
+            ask(open_index(index.location))
         assert failed.value.code == code
         assert file.name in str(failed.value)
     with pytest.raises(IndexTablesError) as failed:
         index.build()
     assert failed.value.code == code
-    assert open_index(index.place, **INDEXED).count() == 50
+    assert open_index(index.location, **INDEXED).count() == 50
 
 
 def test_a_file_with_another_number_of_rows_is_refused(index: Index):
@@ -156,9 +156,9 @@ def test_a_file_with_another_number_of_rows_is_refused(index: Index):
     write_deltalake(index.history.location, rows(500), mode="append")
     (file,) = set(files(index)) - before
     replace_alike(file, count=49)
-    for ask in (ASKED["rows"], ASKED["hits"]):
+    for ask in (QUERIES["rows"], QUERIES["hits"]):
         with pytest.raises(IndexTablesError) as failed:
-            ask(open_index(index.place))
+            ask(open_index(index.location))
         assert failed.value.code == CHANGED
     with pytest.raises(IndexTablesError) as failed:
         index.build()
@@ -175,12 +175,12 @@ def test_a_damaged_deletion_vector_hides_nothing_by_chance(tmp_path: Path, damag
     for file in Path(history.location).glob("deletion_vector_*.bin"):
         damage(file)
     with pytest.raises(IndexTablesError) as failed:
-        open_index(index.place).scan()
+        open_index(index.location).scan()
     assert failed.value.code == SOURCE
     with pytest.raises(IndexTablesError) as failed:
         index.build()
     assert failed.value.code == SOURCE
-    assert open_index(index.place, **INDEXED).count() > 0
+    assert open_index(index.location, **INDEXED).count() > 0
 
 
 @pytest.mark.parametrize("recorded", [-1, 0, 1, 7, 10**9])
@@ -189,7 +189,7 @@ def test_the_rows_of_a_vector_count_not_what_the_log_says_of_it(
     tmp_path: Path, recorded: int, indexed: bool
 ):
     source, index = _Vectors(tmp_path), Index(tmp_path, None, "")
-    build = partial(index.run, f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.place)}")
+    build = partial(index.run, f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.location)}")
     if indexed:
         source.add()
         build()
@@ -197,7 +197,7 @@ def test_the_rows_of_a_vector_count_not_what_the_log_says_of_it(
     if not indexed:
         build()
     for _ in range(2):
-        table = open_index(index.place)
+        table = open_index(index.location)
         assert sorted(row["id"] for row in table.scan().to_pylist()) == [0, *range(4, 50)]
         assert table.aggregate(["count(*)", "sum(id)"]).to_pylist() == [
             {"count(*)": 47, "sum(id)": sum(range(50)) - 6}
@@ -209,10 +209,10 @@ def test_the_rows_of_a_vector_count_not_what_the_log_says_of_it(
 def test_a_vector_that_names_rows_beyond_its_file_is_refused(tmp_path: Path):
     source, index = _Vectors(tmp_path), Index(tmp_path, None, "")
     source.add()
-    index.run(f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.place)}")
+    index.run(f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.location)}")
     source.delete({1, 50}, 2)
     with pytest.raises(IndexTablesError) as failed:
-        open_index(index.place).count()
+        open_index(index.location).count()
     assert failed.value.code == SOURCE
 
 
@@ -221,18 +221,18 @@ def test_widened_types_are_refused_by_the_name_of_the_feature(tmp_path: Path, fe
     """The library cannot read such tables: this is an error, and no row is returned."""
     source, index = _Vectors(tmp_path), Index(tmp_path, None, "")
     source.add()
-    build = partial(index.run, f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.place)}")
+    build = partial(index.run, f"BUILD INDEXTABLES COMPANION FOR {source.clause(index.location)}")
     build()
     features = ["deletionVectors", feature]
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7}
     protocol |= {"readerFeatures": features, "writerFeatures": features}
     source.log.commit({"protocol": protocol})
-    for ask in (build, lambda: open_index(index.place).count()):
+    for ask in (build, lambda: open_index(index.location).count()):
         with pytest.raises(IndexTablesError, match=r"(?i)typeWidening") as failed:
             ask()
         assert failed.value.code == SOURCE
     # the indexed version is still readable
-    assert open_index(index.place, **INDEXED).count("id < 10") == 10
+    assert open_index(index.location, **INDEXED).count("id < 10") == 10
 
 
 class _Vectors:
@@ -248,8 +248,8 @@ class _Vectors:
         self.log = HandWrittenDelta(folder / "delta", schema, features=["deletionVectors"])
         self.size, self.added = self.log.write("a.parquet", rows(0)), None
 
-    def clause(self, place: str) -> str:
-        return f"DELTA '{self.log.folder}' AT LOCATION '{place}'"
+    def clause(self, target: str) -> str:
+        return f"DELTA '{self.log.folder}' AT LOCATION '{target}'"
 
     def add(self) -> None:
         self.added = self.log.add("a.parquet", self.size, 50)
@@ -270,6 +270,6 @@ def test_metadata_of_iceberg_that_is_gone(tmp_path: Path):
     for file in Path(history.location, "metadata").glob("*.avro"):
         file.unlink()
     with pytest.raises(IndexTablesError) as failed:
-        open_index(index.place).scan()
+        open_index(index.location).scan()
     assert failed.value.code == SOURCE
-    assert open_index(index.place, **INDEXED).count() > 0
+    assert open_index(index.location, **INDEXED).count() > 0

@@ -48,7 +48,7 @@ def source(request, tmp_path):
 
 
 def ids(index, **options):
-    return sorted(open_index(index.place, **options).scan(["id"])["id"].to_pylist())
+    return sorted(open_index(index.location, **options).scan(["id"])["id"].to_pylist())
 
 
 def test_older_rows_are_gone_and_newer_ones_stay(source, tmp_path):
@@ -67,7 +67,7 @@ def test_older_rows_are_gone_and_newer_ones_stay(source, tmp_path):
     assert ids(index, **INDEXED) == [1, 2, 3, 4]
     table.append(rows((3, None), (5, "b")))
     assert ids(index) == [1, 2, 3, 4, 5]
-    table = open_index(index.place)
+    table = open_index(index.location)
     assert table.search("word3", ["id"])["id"].to_pylist() == [3]
     assert table.count(query="word3 OR word4") == 2
     done = index.build()
@@ -87,7 +87,7 @@ def test_positions_and_values_together(tmp_path):
     delete_values(table, pa.table({"level": pa.array(["b", "x"])}))
     delete_values(table, pa.table({"id": pa.array([4], pa.int64())}))
     assert ids(index) == [3]
-    assert open_index(index.place).aggregate(["sum(id)"]).to_pylist() == [{"sum(id)": 3}]
+    assert open_index(index.location).aggregate(["sum(id)"]).to_pylist() == [{"sum(id)": 3}]
     # after the column is dropped, the rows it deleted stay deleted
     with table.update_schema() as change:
         change.delete_column("level")

@@ -33,12 +33,12 @@ def built(folder: Path, clauses: str) -> Index:
 
 
 def fast_columns(index: Index) -> set[str]:
-    columns = open_index(index.place)._table.columns.infos
+    columns = open_index(index.location)._table.columns.infos
     return {info.name for info in columns if info.columnar}
 
 
 def check(index: Index, **options: str) -> None:
-    table = open_index(index.place, **options)
+    table = open_index(index.location, **options)
     assert sorted(table.scan(["id"], where="key = 'a'")["id"].to_pylist()) == [1, 3]
     assert sorted(table.scan(["id"], where="key = 'a' AND other = 'y'")["id"].to_pylist()) == [3]
     assert table.count(where="key > 'a'") == 1
@@ -71,7 +71,7 @@ def test_answers_do_not_depend_on_columnar_copies(
     index.build()
     check(index, **INDEXED)
     if "key" in fast:
-        groups = open_index(index.place).aggregate(["count(*)", "sum(id)"], ["key"]).to_pylist()
+        groups = open_index(index.location).aggregate(["count(*)", "sum(id)"], ["key"]).to_pylist()
         assert sorted((str(g["key"]), g["count(*)"], g["sum(id)"]) for g in groups) == [
             ("None", 1, 4),
             ("a", 2, 4),

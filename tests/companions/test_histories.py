@@ -19,7 +19,7 @@ HISTORIES = {
     "parquet": ParquetHistory,
 }
 FAST = range(int(os.environ.get("COMPANION_HISTORIES", "8")))
-STEPS, QUESTIONS = 7, 3
+STEPS, QUERIES = 7, 3
 # the second makes a split of every file
 SIZES = ("", "TARGET INPUT SIZE 1000")
 
@@ -59,7 +59,7 @@ def run_history(kind: str, seed: int, folder: Path) -> None:
         failure.add_note(f"{kind} {seed}: {', '.join(done)}")
         raise
     index.build()
-    for _ in range(QUESTIONS):
+    for _ in range(QUERIES):
         index.check(rng, history.now()[1], **INDEXED)
     assert index.build()["status"] == "no_action"
 
@@ -68,7 +68,7 @@ def ask(index: Index, rng: random.Random) -> None:
     """Query the newest version, an older one, and the indexed one."""
     history = index.history
     _, rows = history.now()
-    for _ in range(QUESTIONS):
+    for _ in range(QUERIES):
         index.check(rng, rows)
     past = list(history.past().items())
     if past:
@@ -89,15 +89,15 @@ def tend(index: Index, rng: random.Random) -> str:
         step, arrived = rng.randint(0, 5), rng.random() < 0.5
         return f"kill {step} {arrived} {index.build_killed(step, before=not arrived)}"
     elif kind == "merge":
-        index.run(f"MERGE SPLITS '{index.place}'")
+        index.run(f"MERGE SPLITS '{index.location}'")
         if before is not None:
             index.complete[index.version()] = before
     elif kind == "purge":
-        index.run(f"PURGE INDEXTABLE '{index.place}' OLDER THAN 24 HOURS")
+        index.run(f"PURGE INDEXTABLE '{index.location}' OLDER THAN 24 HOURS")
     elif kind == "drop":
         index.drop_partition()
     else:
         chosen = rng.choice(sorted(index.complete))
-        index.run(f"RESTORE INDEXTABLES '{index.place}' TO VERSION AS OF {chosen}")
+        index.run(f"RESTORE INDEXTABLES '{index.location}' TO VERSION AS OF {chosen}")
         index.complete[index.version()] = index.complete[chosen]
     return kind

@@ -12,7 +12,7 @@ from tests.companions.questions import draw, message_column
 from tests.companions.test_histories import HISTORIES, tend
 from tests.oracle.paths import PATHS
 
-SEEDS, STEPS, QUESTIONS = range(2), 3, 2
+SEEDS, STEPS, QUERIES = range(2), 3, 2
 
 
 @pytest.mark.spark
@@ -49,11 +49,11 @@ def ask_history(spark: Any, kind: str, seed: str, folder: Path, steps: int) -> N
             done.append(tend(index, rng))
         _, rows = history.now()
         for path, options in PATHS.items():
-            frame = spark.read.format("indextables").options(**options).load(index.place)
-            frame.createOrReplaceTempView("asked")
-            for _ in range(QUESTIONS):
-                question = draw(rng, history.maker.made, message_column(frame.columns))
-                statement = question.sql(frame.columns).format(t="asked")
+            frame = spark.read.format("indextables").options(**options).load(index.location)
+            frame.createOrReplaceTempView("companion_index")
+            for _ in range(QUERIES):
+                case = draw(rng, history.maker.made, message_column(frame.columns))
+                statement = case.sql(frame.columns).format(t="companion_index")
                 found = [row.asDict() for row in spark.sql(statement).collect()]
-                expected = question.truth(rows)
-                assert question.answer(found) == expected, f"{seed} {path}: {done} {statement}"
+                expected = case.truth(rows)
+                assert case.answer(found) == expected, f"{seed} {path}: {done} {statement}"

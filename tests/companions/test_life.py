@@ -35,20 +35,20 @@ def rows(*numbers: int, **more: pa.Array) -> pa.Table:
 
 @pytest.fixture
 def index(tmp_path: Path) -> Index:
-    place = tmp_path / "delta"
-    write_deltalake(place, rows(1, 2, 3))
-    made = Index(tmp_path, HandMadeSource("DELTA", place), "INDEXING MODES ('message':'text')")
+    delta = tmp_path / "delta"
+    write_deltalake(delta, rows(1, 2, 3))
+    made = Index(tmp_path, HandMadeSource("DELTA", delta), "INDEXING MODES ('message':'text')")
     made.build()
     made.clauses = ""
     return made
 
 
 def ids(index: Index, **options: str) -> list[int]:
-    return sorted(open_index(index.place, **options).scan(["id"])["id"].to_pylist())
+    return sorted(open_index(index.location, **options).scan(["id"])["id"].to_pylist())
 
 
 def merge(index: Index) -> None:
-    (done,) = index.run(f"MERGE SPLITS '{index.place}'")
+    (done,) = index.run(f"MERGE SPLITS '{index.location}'")
     assert done["metrics"]["status"] == "success", done
 
 
@@ -59,12 +59,12 @@ def test_splits_of_different_columns_are_merged(index: Index):
         index.history.location, rows(4, 5, extra=extra), mode="append", schema_mode="merge"
     )
     index.build()
-    assert open_index(index.place).num_files == 2
+    assert open_index(index.location).num_files == 2
     merge(index)
-    table = open_index(index.place)
+    table = open_index(index.location)
     assert table.num_files == 1
     for options in ({}, INDEXED):
-        table = open_index(index.place, **options)
+        table = open_index(index.location, **options)
         assert table.search("even", ["id"], limit=9)["id"].to_pylist() == [2, 4]
         assert table.scan(where="extra = 10")["id"].to_pylist() == [4]
         assert table.count(where="extra IS NULL") == 4
@@ -84,11 +84,11 @@ def test_splits_of_different_encodings_are_merged(tmp_path: Path):
     pq.write_table(rows(3, 4, seen=far), source / "b.parquet")
     made.clauses = ""
     made.build()
-    kinds = {row["docMappingRef"] for row in open_index(made.place).files().to_pylist()}
+    kinds = {row["docMappingRef"] for row in open_index(made.location).files().to_pylist()}
     assert len(kinds) == 2, "the splits have the same encoding: nothing to test"
     merge(made)
     for options in ({}, INDEXED):
-        table = open_index(made.place, **options)
+        table = open_index(made.location, **options)
         assert table.num_files == 1
         assert sorted(table.scan(["id"])["id"].to_pylist()) == [1, 2, 3, 4]
         assert table.count(where="seen < DATE '1970-01-03'") == 1
@@ -110,7 +110,7 @@ def test_a_merge_keeps_rows_that_may_come_back(index: Index):
 
 @pytest.mark.parametrize("segments", ["PARQUET_COLS", "PARQUET_FAST", "TERM, PARQUET_COLS"])
 def test_prewarming_reads_the_source(index: Index, segments: str):
-    text = f"PREWARM INDEXTABLES CACHE '{index.place}' FOR SEGMENTS ({segments})"
+    text = f"PREWARM INDEXTABLES CACHE '{index.location}' FOR SEGMENTS ({segments})"
     (done,) = index.run(text)
     assert (done["status"], done["splits_prewarmed"]) == ("success", 1)
     for file in Path(index.history.location).glob("*.parquet"):
@@ -129,7 +129,7 @@ def test_purging_leaves_the_source_alone(tmp_path: Path):
     source = tmp_path / "delta"
     write_deltalake(source, rows(1, 2))
     made = Index(tmp_path, HandMadeSource("DELTA", source), "INDEXING MODES ('message':'text')")
-    made.place = str(source)
+    made.location = str(source)
     made.build()
     write_deltalake(source, rows(3), mode="overwrite")
     made.clauses = ""
@@ -138,7 +138,7 @@ def test_purging_leaves_the_source_alone(tmp_path: Path):
     (source / "left-behind.split").write_bytes(b"of a writer that died")
     for path in source.rglob("*"):
         os.utime(path, (1, 1))
-    made.run(f"PURGE INDEXTABLE '{made.place}' OLDER THAN 24 HOURS")
+    made.run(f"PURGE INDEXTABLE '{made.location}' OLDER THAN 24 HOURS")
     assert not (source / "left-behind.split").exists()
     assert before <= set(source.rglob("*"))
     assert ids(made) == ids(made, **INDEXED) == [3]

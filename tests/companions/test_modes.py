@@ -48,7 +48,7 @@ def built(folder: Path, source: Path, modes: str) -> Index:
 
 
 def found(index: Index, query: str, **options: str) -> list[int]:
-    table = open_index(index.place, **options)
+    table = open_index(index.location, **options)
     return sorted(table.search(query, ["id"])["id"].to_pylist())
 
 
@@ -72,7 +72,7 @@ def test_modes_of_text(tmp_path: Path, source: Path, mode: str, hits: dict, when
     for query, ids in hits.items():
         assert found(index, query, **options) == ids, query
     # predicates compare values, whatever the index stores of them
-    table = open_index(index.place, **options)
+    table = open_index(index.location, **options)
     assert table.count(where=f"message LIKE '%{OTHER}%'") == 1
     assert table.count(where="message IS NULL") == 1
     assert table.scan(["message"], where="id = 1")["message"].to_pylist() == [
@@ -102,7 +102,7 @@ def test_whole_values_by_their_hash(tmp_path: Path, source: Path, when: str):
         options = INDEXED
     for query, ids in {"key:a": [1, 3], "key:(b OR x)": [2], "key:IN [a b]": [1, 2, 3]}.items():
         assert found(index, query, **options) == ids, query
-    table = open_index(index.place, **options)
+    table = open_index(index.location, **options)
     for where, ids in KEYED.items():
         assert sorted(table.scan(["id"], where=where)["id"].to_pylist()) == ids, where
         assert table.count(where=where) == len(ids), where
@@ -129,8 +129,8 @@ def test_hashed_columns_take_little_room(tmp_path: Path):
             f"INDEXING MODES ('key':'{mode}') FASTFIELDS MODE PARQUET_ONLY",
         )
         index.build()
-        sizes[mode] = sum(open_index(index.place).files()["size"].to_pylist())
-        table = open_index(index.place)
+        sizes[mode] = sum(open_index(index.location).files()["size"].to_pylist())
+        table = open_index(index.location)
         assert table.scan(where=f"key = '{keys[7]}'").num_rows == 1
         assert table.search(f"key:{keys[7]}").num_rows == 1
     assert sizes["exact_only"] < 0.6 * sizes["string"], sizes

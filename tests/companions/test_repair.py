@@ -18,28 +18,28 @@ MODES = "INDEXING MODES ('message':'text')"
 
 
 def repair(index: Index, splits: int) -> None:
-    shutil.rmtree(Path(index.place) / "_transaction_log")
-    (done,) = index.run(f"REPAIR INDEXFILES TRANSACTION LOG '{index.place}/_transaction_log'")
+    shutil.rmtree(Path(index.location) / "_transaction_log")
+    (done,) = index.run(f"REPAIR INDEXFILES TRANSACTION LOG '{index.location}/_transaction_log'")
     assert (done["status"], done["valid_splits"]) == ("SUCCESS", splits)
 
 
 @pytest.mark.parametrize("merged", [False, True])
 def test_a_delta_companion_follows_its_source_again(tmp_path: Path, merged: bool):
-    place = tmp_path / "delta"
+    delta = tmp_path / "delta"
     day = [["x", "x", "y"]]
-    write_deltalake(place, rows(1, 2, 3).append_column("day", day), partition_by=["day"])
-    index = Index(tmp_path, HandMadeSource("DELTA", place), MODES)
+    write_deltalake(delta, rows(1, 2, 3).append_column("day", day), partition_by=["day"])
+    index = Index(tmp_path, HandMadeSource("DELTA", delta), MODES)
     index.build()
     index.clauses = ""
-    write_deltalake(place, rows(4).append_column("day", [["x"]]), mode="append")
+    write_deltalake(delta, rows(4).append_column("day", [["x"]]), mode="append")
     index.build()
     if merged:
         merge(index)
-    DeltaTable(place).delete("id = 2")
+    DeltaTable(delta).delete("id = 2")
     # splits that were merged are found again, which changes nothing
     repair(index, 4 if merged else 3)
     assert ids(index) == [1, 3, 4]
-    assert open_index(index.place).search("even", ["id"])["id"].to_pylist() == [4]
+    assert open_index(index.location).search("even", ["id"])["id"].to_pylist() == [4]
     with pytest.raises(IndexTablesError) as failed:
         ids(index, **INDEXED)
     assert failed.value.code == "COMPANION_INCOMPLETE"
@@ -72,7 +72,9 @@ def test_splits_that_were_built_in_another_way_are_left_out(tmp_path: Path):
     index.build()
     # the split that indexes words is removed but not purged
     repair(index, 1)
-    assert open_index(index.place).search("message:even", ["id"]).num_rows == 0
-    assert open_index(index.place).search('message:"word2 even"', ["id"])["id"].to_pylist() == [2]
+    assert open_index(index.location).search("message:even", ["id"]).num_rows == 0
+    assert open_index(index.location).search('message:"word2 even"', ["id"])["id"].to_pylist() == [
+        2
+    ]
     index.clauses = ""
     assert index.build()["parquet_files_indexed"] == 0

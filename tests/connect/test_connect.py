@@ -123,10 +123,10 @@ def test_errors_keep_their_code(remote, tmp_path):
 
 
 def test_both_sides_of_a_merge_have_the_names_they_are_given(remote, tmp_path):
-    place = str(tmp_path / "merged")
-    remote.sql("SELECT 1 AS id, 'a' AS name").write.format("indextables").save(place)
+    location = str(tmp_path / "merged")
+    remote.sql("SELECT 1 AS id, 'a' AS name").write.format("indextables").save(location)
     source = remote.sql("SELECT 1 AS id, 'b' AS name UNION ALL SELECT 2, 'c'").alias("s")
-    table = IndexTable.forPath(remote, place).alias("t")
+    table = IndexTable.forPath(remote, location).alias("t")
     merge = table.merge(source, "t.id = s.id").whenMatchedUpdate(set={"name": "s.name"})
     merge.whenNotMatchedInsertAll().execute()
     assert rows(table.toDF().select("t.id", "t.name")) == [(1, "b"), (2, "c")]
@@ -135,10 +135,10 @@ def test_both_sides_of_a_merge_have_the_names_they_are_given(remote, tmp_path):
 def test_conditions_and_values_may_be_columns(remote, tmp_path):
     from pyspark.sql.connect import functions as F  # noqa: N812 (the client's usual name)
 
-    place = str(tmp_path / "columns")
-    remote.sql("SELECT id, 'a' AS name FROM range(5)").write.format("indextables").save(place)
+    location = str(tmp_path / "columns")
+    remote.sql("SELECT id, 'a' AS name FROM range(5)").write.format("indextables").save(location)
     source = remote.sql("SELECT 1L AS id, 'b' AS name UNION ALL SELECT 9L, 'c'").alias("s")
-    table = IndexTable.forPath(remote, place).alias("t")
+    table = IndexTable.forPath(remote, location).alias("t")
     merge = table.merge(source, F.col("t.id") == F.col("s.id"))
     merge = merge.whenMatchedUpdate(set={"name": F.upper("s.name")}).whenNotMatchedInsertAll()
     merge.whenNotMatchedBySourceDelete(F.col("t.id") > 3).execute()
@@ -192,9 +192,9 @@ def test_a_relative_path_leads_where_parquet_goes(remote):
     frame.write.parquet("relative_parquet")
     frame.write.format("indextables").save("relative_events")
     file = remote.read.parquet("relative_parquet").selectExpr("input_file_name()").first()[0]
-    place = Path(file.removeprefix("file://")).parents[1] / "relative_events"
-    assert (place / "_transaction_log").is_dir()
+    location = Path(file.removeprefix("file://")).parents[1] / "relative_events"
+    assert (location / "_transaction_log").is_dir()
     assert remote.read.format("indextables").load("relative_events").count() == 3
     detail = remote.sql("DESCRIBE INDEXTABLES DETAIL './relative_events'").first()
-    assert detail.asDict()["location"] == str(place)
+    assert detail.asDict()["location"] == str(location)
     assert remote.sql("SELECT * FROM indextables.`relative_events`").count() == 3

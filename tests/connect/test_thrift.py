@@ -66,8 +66,8 @@ def test_rows_are_changed_and_counted(ask, table):
 
 
 def test_commands_answer(ask, table):
-    ((place, *_),) = ask(f"MERGE SPLITS {table}")
-    assert place.endswith(f"/{table}")
+    ((path, *_),) = ask(f"MERGE SPLITS {table}")
+    assert path.endswith(f"/{table}")
 
 
 def test_an_error_is_one_message(ask, table):

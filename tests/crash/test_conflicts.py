@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.crash import verbs
-from tests.crash.verbs import VERSION_FILE, Place, change, check_whole, rows
+from tests.crash.verbs import VERSION_FILE, Location, change, check_whole, rows
 
 from indextables.errors import ConflictError
 from indextables.log import open_log
@@ -21,16 +21,16 @@ from indextables.storage import open_store
 from indextables.storage.store import Store
 
 
-def alter(changes: list[dict]) -> Callable[[Place], object]:
-    def run(place: Place) -> None:
-        log = open_log(open_store(place.path))
+def alter(changes: list[dict]) -> Callable[[Location], object]:
+    def run(location: Location) -> None:
+        log = open_log(open_store(location.path))
         alter_table(log, log.snapshot(), changes)
 
     return run
 
 
 # rows 0 to 29 of parts 0, 1 and 2; of part 1: 1, 4, 7 ...
-MINE: dict[str, Callable[[Place], object]] = {
+MINE: dict[str, Callable[[Location], object]] = {
     "append": verbs.VERBS["append"],
     "overwrite": verbs.VERBS["overwrite"],
     "replace where": verbs.VERBS["replace rows"],
@@ -45,7 +45,7 @@ MINE: dict[str, Callable[[Place], object]] = {
     "restore": verbs.VERBS["restore"],
     "purge": lambda p: p.sql("PURGE INDEXTABLE '{path}'"),
 }
-WINNERS: dict[str, Callable[[Place], object]] = {
+WINNERS: dict[str, Callable[[Location], object]] = {
     "append": lambda p: p.save("append", rows(700, 6, "rival")),
     "overwrite": lambda p: p.save("overwrite", rows(700, 6, "rival")),
     "replace where": lambda p: p.save("overwrite", rows(1, 3, "rival"), replaceWhere="id < 4"),
@@ -78,7 +78,7 @@ TABLE = {
 PAIRS = [(mine, winner) for mine in TABLE for winner in WINNERS]
 
 
-def race(place: Place, mine: str, winner: str) -> bool:
+def race(location: Location, mine: str, winner: str) -> bool:
     """Run a verb, and another one just before its commit; return whether the verb committed."""
     whole = Store.put
     with pytest.MonkeyPatch.context() as patch:
@@ -86,12 +86,12 @@ def race(place: Place, mine: str, winner: str) -> bool:
         def put(store: Store, path: str, data: bytes, *, if_absent: bool = False) -> bool:
             if VERSION_FILE.search(path):
                 patch.undo()
-                WINNERS[winner](place)
+                WINNERS[winner](location)
             return whole(store, path, data, if_absent=if_absent)
 
         patch.setattr(Store, "put", put)
         try:
-            MINE[mine](place)
+            MINE[mine](location)
         except ConflictError:
             return False
     return True
@@ -99,31 +99,31 @@ def race(place: Place, mine: str, winner: str) -> bool:
 
 def in_order(mine: str, winner: str, root: str) -> list[verbs.Row]:
     """The rows when one verb runs after the other."""
-    place = verbs.prepared(mine, root)
-    WINNERS[winner](place)
-    MINE[mine](place)
-    return place.rows()
+    location = verbs.prepared(mine, root)
+    WINNERS[winner](location)
+    MINE[mine](location)
+    return location.rows()
 
 
-def only(winner: str, mine: str, root: str) -> Place:
+def only(winner: str, mine: str, root: str) -> Location:
     """The rows after the rival alone."""
-    place = verbs.prepared(mine, root)
-    WINNERS[winner](place)
-    return place
+    location = verbs.prepared(mine, root)
+    WINNERS[winner](location)
+    return location
 
 
 @pytest.mark.parametrize(("mine", "winner"), PAIRS)
 def test_a_pair_does_what_the_table_says(tmp_path, mine, winner):
     verdict = TABLE[mine].split()[list(WINNERS).index(winner)]
-    place = verbs.prepared(mine, str(tmp_path))
+    location = verbs.prepared(mine, str(tmp_path))
     if mine == "purge":
-        WINNERS[winner](place)  # it commits nothing, so there is no race
-    committed = race(place, mine, winner)
-    found = place.rows()
+        WINNERS[winner](location)  # it commits nothing, so there is no race
+    committed = race(location, mine, winner)
+    found = location.rows()
     alone = only(winner, mine, str(tmp_path))
     if mine == "merge splits":
         # it skips what was changed, so it does not fail but commits nothing
-        committed = place.open().version > alone.open().version
+        committed = location.open().version > alone.open().version
     assert committed == (verdict != "x")
     if verdict == "x" or mine == "purge":
         assert found == alone.rows()
@@ -131,10 +131,10 @@ def test_a_pair_does_what_the_table_says(tmp_path, mine, winner):
         assert found == in_order(mine, winner, str(tmp_path))
     else:
         assert are_gone(found, alone)
-    check_whole(place)
+    check_whole(location)
 
 
-def are_gone(found: list[verbs.Row], alone: Place) -> bool:
+def are_gone(found: list[verbs.Row], alone: Location) -> bool:
     """Rows that the rival replaced are different rows: a delete that found them keeps them."""
     old = [row for row in found if row[2].startswith("first") and row[0] < 10]
     return set(found) <= set(alone.rows()) and not old

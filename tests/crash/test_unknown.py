@@ -17,19 +17,19 @@ from tests.crash.verbs import ALL, check_whole, expected, prepared
 from indextables.errors import CommitUnknownError, TableNotFoundError
 
 
-def rows_or_none(place: verbs.Place) -> list[verbs.Row] | None:
+def rows_or_none(location: verbs.Location) -> list[verbs.Row] | None:
     try:
-        return place.rows()
+        return location.rows()
     except TableNotFoundError:
         return None
 
 
-def attempt(verb: str, place: verbs.Place, disk: FaultyDisk) -> bool:
+def attempt(verb: str, location: verbs.Location, disk: FaultyDisk) -> bool:
     """Run a verb over a failing disk; return whether it reports success."""
     with pytest.MonkeyPatch.context() as patch:
         disk.install(patch)
         try:
-            verbs.run(verb, place)
+            verbs.run(verb, location)
         except CommitUnknownError:
             return False
     return True
@@ -39,48 +39,48 @@ def attempt(verb: str, place: verbs.Place, disk: FaultyDisk) -> bool:
 @pytest.mark.parametrize("verb", ALL)
 def test_a_verb_is_done_once_when_its_first_put_fails(tmp_path, verb, kind):
     wanted = expected(verb)
-    place = prepared(verb, str(tmp_path))
+    location = prepared(verb, str(tmp_path))
     disk = FaultyDisk(faulty.first(1, kind))
-    assert attempt(verb, place, disk)
+    assert attempt(verb, location, disk)
     assert disk.hit == 1
     disk.deliver()
-    assert place.rows() == wanted
-    check_whole(place)
+    assert location.rows() == wanted
+    check_whole(location)
 
 
 @pytest.mark.parametrize("kind", [NEVER, NO_ANSWER, LATE, TWICE])
 @pytest.mark.parametrize("verb", ALL)
 def test_the_table_is_whole_when_every_put_fails(tmp_path, verb, kind):
     wanted = expected(verb)
-    place = prepared(verb, str(tmp_path))
-    before = rows_or_none(place) if verb != "repair" else None
+    location = prepared(verb, str(tmp_path))
+    before = rows_or_none(location) if verb != "repair" else None
     disk = FaultyDisk(faulty.always(kind))
-    done = attempt(verb, place, disk)
+    done = attempt(verb, location, disk)
     assert done == (kind in (NO_ANSWER, TWICE))
     disk.deliver()
-    found = rows_or_none(place)
+    found = rows_or_none(location)
     # a table that is created in a separate version may be empty
     assert found in ([wanted] if done else [wanted, before, []])
     if kind == LATE and verb not in (*verbs.FIRST_VERBS, "repair"):
         assert found == wanted, "a late version has lost its files"
     if found is not None:
-        check_whole(place)
+        check_whole(location)
 
 
 def run_seed(verb: str, root: str, seed: int, wanted: list[verbs.Row]) -> None:
     rng = random.Random(f"{verb}{seed}")
-    place = prepared(verb, root)
-    before = rows_or_none(place) if verb != "repair" else None
+    location = prepared(verb, root)
+    before = rows_or_none(location) if verb != "repair" else None
     disk = FaultyDisk(faulty.drawn(rng))
-    done = attempt(verb, place, disk)
+    done = attempt(verb, location, disk)
     disk.deliver(rng)
-    found = rows_or_none(place)
+    found = rows_or_none(location)
     assert found in ([wanted] if done else [wanted, before, []])
     if found is not None:
-        check_whole(place)
+        check_whole(location)
         with contextlib.suppress(CommitUnknownError):
-            place.save("append", verbs.rows(5000, 3))
-        assert len(place.rows()) == len(found) + 3
+            location.save("append", verbs.rows(5000, 3))
+        assert len(location.rows()) == len(found) + 3
 
 
 @pytest.mark.parametrize("verb", ALL)

@@ -1,6 +1,6 @@
 """Every verb that commits, run as by its doors on a small table: for races and failing stores.
 
-A verb is a function of a `Place`. Rows are (id, part, text); parts are 0, 1 and 2.
+A verb is a function of a `Location`. Rows are (id, part, text); parts are 0, 1 and 2.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Row = tuple[int, int, str]
 
 
 @dataclass
-class Place:
+class Location:
     """Where a table lies, and with which options it is reached."""
 
     path: str
@@ -60,7 +60,7 @@ class Place:
         session = {PREFIX + key: value for key, value in self.given.items()}
         return Request({"properties": {"path": self.path}, "session": session, **body})
 
-    def make(self) -> Place:
+    def make(self) -> Location:
         """Make the table for the verbs: two saves, three parts."""
         for start in (0, 15):
             self.save("append", rows(start, 15))
@@ -90,9 +90,11 @@ def rows(start: int, count: int, text: str = "first", part: int | None = None) -
     )
 
 
-def change(place: Place, command: str, where: str, new: str | None = None, more: int = 0) -> None:
+def change(
+    location: Location, command: str, where: str, new: str | None = None, more: int = 0
+) -> None:
     """Run a row-level command as Spark's tasks and driver do."""
-    table = place.open()
+    table = location.open()
     found = table.scan([SPLIT, DOC, "id", "part", "text"], where).combine_chunks()
     op = 1 if new is None else 2
     batches = [_delta(op, found, new)]
@@ -107,10 +109,10 @@ def change(place: Place, command: str, where: str, new: str | None = None, more:
             )
         )
     body = {"command": command, "read_version": table.version}
-    begun, _ = write.begin(place.request(**body))
-    (report,) = RowTask(write.spec_of(place.request(**body)))(batches)
+    begun, _ = write.begin(location.request(**body))
+    (report,) = RowTask(write.spec_of(location.request(**body)))(batches)
     message = json.loads(report["message"][0].as_py())
-    write.commit(place.request(**body, attempt=begun["attempt"], messages=[message]))
+    write.commit(location.request(**body, attempt=begun["attempt"], messages=[message]))
 
 
 def _delta(op: int, found: pa.Table, new: str | None) -> pa.RecordBatch:
@@ -129,32 +131,32 @@ def _delta(op: int, found: pa.Table, new: str | None) -> pa.RecordBatch:
     return pa.table(columns, names=named).combine_chunks().to_batches()[0]
 
 
-def stream(place: Place) -> None:
+def stream(location: Location) -> None:
     """Commit one batch of a streaming query, as the sink does."""
     body = {"overwrite": "none", "query_id": "stream"}
-    begun, _ = write.begin(place.request(**body))
-    spec = write.spec_of(place.request(**body))
+    begun, _ = write.begin(location.request(**body))
+    spec = write.spec_of(location.request(**body))
     data = rows(300, 6, "streamed").sort_by("part").combine_chunks()
     (report,) = WriteTask(spec)(data.to_batches())
     message = json.loads(report["message"][0].as_py())
-    write.commit(place.request(**body, epoch=0, attempt=begun["attempt"], messages=[message]))
+    write.commit(location.request(**body, epoch=0, attempt=begun["attempt"], messages=[message]))
 
 
-def repair(place: Place) -> None:
+def repair(location: Location) -> None:
     """Rebuild the log for splits that have lost theirs."""
-    (answer,) = place.sql("REPAIR INDEXFILES TRANSACTION LOG '{path}/_transaction_log'")
+    (answer,) = location.sql("REPAIR INDEXFILES TRANSACTION LOG '{path}/_transaction_log'")
     if not answer["status"].startswith("SUCCESS"):
         assert "it is not known whether" in answer["status"], answer
-        raise error("COMMIT_UNKNOWN", operation="REPAIR", path=place.path, detail="as it says")
+        raise error("COMMIT_UNKNOWN", operation="REPAIR", path=location.path, detail="as it says")
 
 
-def lose_log(place: Place) -> None:
-    store = open_store(place.path, place.context.settings({}))
+def lose_log(location: Location) -> None:
+    store = open_store(location.path, location.context.settings({}))
     store.delete([meta.path for meta in list(store.list(names.FOLDER))])
-    place.context.invalidate(None)
+    location.context.invalidate(None)
 
 
-VERBS: dict[str, Callable[[Place], object]] = {
+VERBS: dict[str, Callable[[Location], object]] = {
     "append": lambda p: p.save("append", rows(100, 9, "appended")),
     "overwrite": lambda p: p.save("overwrite", rows(200, 9, "written over")),
     "replace partition": lambda p: p.save(
@@ -175,7 +177,7 @@ VERBS: dict[str, Callable[[Place], object]] = {
     "stream": stream,
 }
 # on a table with a primary key
-KEYED_VERBS: dict[str, Callable[[Place], object]] = {
+KEYED_VERBS: dict[str, Callable[[Location], object]] = {
     "upsert": lambda p: p.save("append", rows(10, 10, "upserted")),
     "keyed overwrite": VERBS["overwrite"],
     "keyed replace rows": VERBS["replace rows"],
@@ -184,7 +186,7 @@ KEYED_VERBS: dict[str, Callable[[Place], object]] = {
     "keyed merge into": VERBS["merge into"],
 }
 # on a path without a table
-FIRST_VERBS: dict[str, Callable[[Place], object]] = {
+FIRST_VERBS: dict[str, Callable[[Location], object]] = {
     "create": lambda p: p.save("errorifexists", rows(0, 9, "created")),
     "first append": lambda p: p.save("append", rows(0, 9, "created")),
     "first overwrite": lambda p: p.save("overwrite", rows(0, 9, "created")),
@@ -193,18 +195,18 @@ ALL = [*VERBS, *KEYED_VERBS, *FIRST_VERBS, "repair"]
 _numbers = itertools.count()
 
 
-def prepared(verb: str, root: str, options: dict[str, str] | None = None) -> Place:
+def prepared(verb: str, root: str, options: dict[str, str] | None = None) -> Location:
     """Make a new table for a verb."""
-    place = Place(f"{root}/verb{next(_numbers)}", options or {}, verb in KEYED_VERBS)
+    location = Location(f"{root}/verb{next(_numbers)}", options or {}, verb in KEYED_VERBS)
     if verb in FIRST_VERBS:
-        return place
+        return location
     if options is None:
-        shutil.copytree(_template(place.keyed), place.path)
+        shutil.copytree(_template(location.keyed), location.path)
     else:
-        place.make()
+        location.make()
     if verb == "repair":
-        lose_log(place)
-    return place
+        lose_log(location)
+    return location
 
 
 @cache
@@ -212,26 +214,26 @@ def _template(keyed: bool) -> str:
     """Make the table on local disk once; tests copy it."""
     folder = tempfile.mkdtemp(prefix="indextables-verbs-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Place(f"{folder}/table", keyed=keyed).make().path
+    return Location(f"{folder}/table", keyed=keyed).make().path
 
 
 @cache
 def expected(verb: str) -> list[Row]:
     """The rows after a verb, on a table without failures."""
     with tempfile.TemporaryDirectory(prefix="indextables-verbs-") as folder:
-        place = prepared(verb, folder)
-        run(verb, place)
-        return place.rows()
+        location = prepared(verb, folder)
+        run(verb, location)
+        return location.rows()
 
 
-def run(verb: str, place: Place) -> None:
+def run(verb: str, location: Location) -> None:
     everything = {**VERBS, **KEYED_VERBS, **FIRST_VERBS, "repair": repair}
-    everything[verb](place)
+    everything[verb](location)
 
 
-def check_whole(place: Place) -> None:
+def check_whole(location: Location) -> None:
     """Check that all files of all versions exist, and that no commit occurs twice."""
-    log = place.context.log(place.path)
+    log = location.context.log(location.path)
     listing = log.reader.listing()
     seen = []
     for version in listing.versions:

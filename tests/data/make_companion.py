@@ -36,14 +36,14 @@ def rows(start: int) -> pa.Table:
 
 def main(name: str) -> None:
     """Write two files, and a split of each."""
-    place = Path(__file__).parent / f"companion-{name}"
-    (place / "source").mkdir(parents=True)
+    folder = Path(__file__).parent / f"companion-{name}"
+    (folder / "source").mkdir(parents=True)
     source, store = (
-        open_source(SourceSpec((str(place / "source"), ""))),
-        open_store(str(place / "index"), ""),
+        open_source(SourceSpec((str(folder / "source"), ""))),
+        open_store(str(folder / "index"), ""),
     )
     for number in range(2):
-        path = place / "source" / f"{number}.parquet"
+        path = folder / "source" / f"{number}.parquet"
         pq.write_table(rows(number * 300), path)
         file = SourceFile(path.name, path.stat().st_size)
         facts = facts_of(source, file)

@@ -53,11 +53,11 @@ def table(request, spark, tmp_path):
     frame = spark.range(400).selectExpr(*ROWS)
     frame.createOrReplaceTempView("new_rows")
     if source == "delta":
-        name, place = "default.events", str(tmp_path / "events")
-        how = f"USING delta PARTITIONED BY (part) LOCATION '{place}'"
+        name, path = "default.events", str(tmp_path / "events")
+        how = f"USING delta PARTITIONED BY (part) LOCATION '{path}'"
         properties = {"delta.enableDeletionVectors": "true" if variant else "false"}
     else:
-        name, place = "lake.db.events", f"{spark.lake}/db/events"
+        name, path = "lake.db.events", f"{spark.lake}/db/events"
         how = "USING iceberg PARTITIONED BY (part)"
         mode = "merge-on-read" if variant else "copy-on-write"
         properties = {f"write.{verb}.mode": mode for verb in ("delete", "update", "merge")}
@@ -66,11 +66,11 @@ def table(request, spark, tmp_path):
     try:
         index = str(tmp_path / "index")
         built = spark.sql(
-            f"BUILD INDEXTABLES COMPANION FOR {source} '{place}' "
+            f"BUILD INDEXTABLES COMPANION FOR {source} '{path}' "
             f"INDEXING MODES ('message':'text') AT LOCATION '{index}'"
         ).first()
         assert built.status == "success"
-        yield source, name, place, index
+        yield source, name, path, index
     finally:
         spark.conf.unset(LOCATIONS)
         spark.sql(f"DROP TABLE {name}")
@@ -111,9 +111,9 @@ def test_a_property_of_the_table_names_its_companion(spark, table):
 
 
 def test_readers_by_path_are_answered(spark, table):
-    source, _, place, index = table
+    source, _, path, index = table
     spark.conf.set(LOCATIONS, index)
-    frame = spark.read.format(source).load(place)
+    frame = spark.read.format(source).load(path)
     hits = frame.where("message indexquery 'word3'")
     assert f"companion of {source}.`" in plan(hits)
     assert found(hits) == found(frame.where("message LIKE 'Word3 %'"))
@@ -129,19 +129,19 @@ def test_changes_of_rows_by_a_search_are_not_read_from_the_companion(spark, tabl
 
 def test_another_table_in_the_place_of_the_source_is_noticed(spark, tmp_path):
     """A table that is dropped and created again starts at version 0, like its predecessor."""
-    place, index = str(tmp_path / "events"), str(tmp_path / "index")
+    path, index = str(tmp_path / "events"), str(tmp_path / "index")
     property_ = f"TBLPROPERTIES ('indextables.companion.location' = '{index}')"
     search = "SELECT count(*) FROM default.replaced WHERE message indexquery 'word'"
     spark.conf.set("spark.indextables.companion.answers", "all")
     try:
         for number, rows in enumerate((30, 20, 10)):
             spark.sql(
-                f"CREATE TABLE default.replaced USING delta {property_} LOCATION '{place}' AS "
+                f"CREATE TABLE default.replaced USING delta {property_} LOCATION '{path}' AS "
                 f"SELECT id, concat('word ', id) AS message FROM range({rows})"
             )
             if number == 0:
                 spark.sql(
-                    f"BUILD INDEXTABLES COMPANION FOR DELTA '{place}' "
+                    f"BUILD INDEXTABLES COMPANION FOR DELTA '{path}' "
                     f"INDEXING MODES ('message':'text') AT LOCATION '{index}'"
                 ).collect()
                 assert spark.sql(search).first()[0] == rows
@@ -152,7 +152,7 @@ def test_another_table_in_the_place_of_the_source_is_noticed(spark, tmp_path):
             counted = spark.sql("SELECT count(*) FROM default.replaced WHERE id >= 5").first()[0]
             assert counted == rows - 5
             spark.sql("DROP TABLE default.replaced")
-            shutil.rmtree(place)
+            shutil.rmtree(path)
     finally:
         spark.conf.unset("spark.indextables.companion.answers")
         spark.sql("DROP TABLE IF EXISTS default.replaced")

@@ -17,7 +17,7 @@ from indextables.storage import open_store
 
 DATA = Path(__file__).parents[1] / "data"
 TABLES = sorted(str(f.relative_to(DATA)) for f in DATA.glob("own-*/*") if f.is_dir())
-ANEW = {"spark.indextables.merge.compressionLevel": "12"}
+RECOMPRESSED = {"spark.indextables.merge.compressionLevel": "12"}
 
 
 def in_order(rows: pa.Table) -> pa.Table:
@@ -59,7 +59,7 @@ def test_a_table_takes_more_rows(name, tmp_path):
     assert same(table.scan(), pa.concat_tables([expected, more]))
 
 
-@pytest.mark.parametrize("given", [{}, ANEW], ids=["as they are", "recompressed"])
+@pytest.mark.parametrize("given", [{}, RECOMPRESSED], ids=["as they are", "recompressed"])
 @pytest.mark.parametrize("name", TABLES)
 def test_old_splits_merge_with_new_ones(name, given, tmp_path):
     path = tmp_path / "t"

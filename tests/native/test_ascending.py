@@ -11,7 +11,7 @@ import indextables
 
 ROWS = 3000
 # the number of queries of a column after which a split checks whether its numbers ascend
-ASKED = 4
+QUERIES = 4
 
 
 def numbers(kind: str, rng: random.Random) -> list[int | None]:
@@ -34,7 +34,7 @@ def test_the_same_rows_are_found_as_in_any_order(tmp_path, kind, layout):
     options = {"indexing.typemap.m": "text", "indexing.layout": layout}
     table = indextables.write(rows, str(tmp_path), options=options)
     present = [value for value in values if value is not None]
-    for turn in range(ASKED + 20):
+    for turn in range(QUERIES + 20):
         low = rng.choice([*present, -501, 501, -600])
         high = low + rng.randrange(0, 40)
         want = sorted(f"row {at}" for at, value in enumerate(values) if value == low)

@@ -99,6 +99,6 @@ def damage_rows(split: Path) -> None:
     end = len(content) - 8 - hot
     size = int.from_bytes(content[end : end + 4], "little")
     files = json.loads(content[end - size + 8 : end])["files"]
-    start = next(place["start"] for name, place in files.items() if name.endswith(".store"))
+    start = next(file["start"] for name, file in files.items() if name.endswith(".store"))
     content[start : start + 64] = bytes(64)
     split.write_bytes(content)

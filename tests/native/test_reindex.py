@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.crash.verbs import Place, change
+from tests.crash.verbs import Location, change
 
 import indextables
 from indextables.errors import IndexTablesError, SchemaMismatchError
@@ -153,18 +153,18 @@ def test_later_writes_are_indexed_anew_and_older_options_are_refused(tmp_path):
 def test_properties_of_a_created_table_do_not_contradict(tmp_path):
     from indextables.spark import tables
 
-    place = Place(str(tmp_path / "t"))
+    location = Location(str(tmp_path / "t"))
     column = {"name": "t", "type": "string", "nullable": True, "metadata": {}}
     tables.create(
-        place.request(
-            properties={"path": place.path, "spark.indextables.indexing.typemap.t": "string"},
+        location.request(
+            properties={"path": location.path, "spark.indextables.indexing.typemap.t": "string"},
             table_schema={"type": "struct", "fields": [column]},
             partition_by=[],
         )
     )
-    reindex(place.path, modes({"t": "text"}))
-    indextables.write(pa.table({"t": ["one two"]}), place.path)
-    assert indextables.open(place.path).count(query="t:two") == 1
+    reindex(location.path, modes({"t": "text"}))
+    indextables.write(pa.table({"t": ["one two"]}), location.path)
+    assert indextables.open(location.path).count(query="t:two") == 1
 
 
 def test_versions_before_keep_their_index_and_restore_brings_it_back(tmp_path):
@@ -178,13 +178,13 @@ def test_versions_before_keep_their_index_and_restore_brings_it_back(tmp_path):
 
 
 def test_deleted_rows_are_left_out_and_keys_still_replace(tmp_path):
-    place = Place(str(tmp_path / "t"), keyed=True).make()
-    change(place, "DELETE", "id < 10")
-    reindex(place.path, modes({"text": "text"}))
-    assert place.open().count(query="text:first") == 20
-    place.save("append", pa.table({"id": [12, 5], "part": pa.array([0, 2], pa.int32()),
+    location = Location(str(tmp_path / "t"), keyed=True).make()
+    change(location, "DELETE", "id < 10")
+    reindex(location.path, modes({"text": "text"}))
+    assert location.open().count(query="text:first") == 20
+    location.save("append", pa.table({"id": [12, 5], "part": pa.array([0, 2], pa.int32()),
                                    "text": ["again 12", "again 5"]}))  # fmt: skip
-    found = place.rows()
+    found = location.rows()
     assert len(found) == 21
     assert [row[2] for row in found if row[0] in (5, 12)] == ["again 5", "again 12"]
 

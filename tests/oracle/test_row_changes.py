@@ -22,10 +22,10 @@ CHANGES = st.lists(
 @pytest.fixture(scope="module")
 def rows(spark: Any, tmp_path_factory: Any) -> Any:
     """The initial rows of every table."""
-    place: Path = tmp_path_factory.mktemp("row-changes") / "pq"
-    write_parquet(place, rows=300, seed=5)
+    path: Path = tmp_path_factory.mktemp("row-changes") / "pq"
+    write_parquet(path, rows=300, seed=5)
     spark.conf.set("spark.sql.parquet.filterPushdown", "false")
-    return spark.read.parquet(str(place)).localCheckpoint()
+    return spark.read.parquet(str(path)).localCheckpoint()
 
 
 def change(spark: Any, table: str, model: Any, kind: str, where: str) -> Any:
@@ -59,14 +59,14 @@ def change_and_check(
     spark: Any, rows: Any, folder: Path, case: tuple[str, list[Any], list[str]]
 ) -> None:
     layout, changes, queries = case
-    place = str(folder / f"table-{len(list(folder.iterdir()))}")
+    path = str(folder / f"table-{len(list(folder.iterdir()))}")
     writer = rows.write.format("indextables").option("indexing.typemap.text", "text")
-    writer.partitionBy(*LAYOUTS[layout]).save(place)
+    writer.partitionBy(*LAYOUTS[layout]).save(path)
     model = rows
     for kind, where in changes:
         note(f"{kind}: {where}")
-        model = change(spark, f"indextables.`{place}`", model, kind, where).localCheckpoint()
-        views = make_views(spark, model, place, "changed")
+        model = change(spark, f"indextables.`{path}`", model, kind, where).localCheckpoint()
+        views = make_views(spark, model, path, "changed")
         for query in ["SELECT * FROM {t}", "SELECT count(*) AS a0 FROM {t}", *queries]:
             check(spark, views, query)
 

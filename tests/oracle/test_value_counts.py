@@ -39,8 +39,8 @@ def views(spark: Any, tmp_path_factory: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_percentiles_equal_those_of_parquet(spark: Any, views: Any, shape: str) -> None:
-    for place, function in enumerate(PERCENTILES):
-        for column in NUMBERS[place % 2 :: 2]:
+    for number, function in enumerate(PERCENTILES):
+        for column in NUMBERS[number % 2 :: 2]:
             statement = shape.replace("{f}", function.replace("{c}", column))
             check(spark, views, statement + " /* AS a0 */")
 

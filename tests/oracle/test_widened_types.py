@@ -70,11 +70,11 @@ def rows(spark: Any, at: int, first: int, count: int) -> Any:
 @pytest.fixture(scope="module", params=list(LAYOUTS))
 def table(request: Any, spark: Any, tmp_path_factory: Any) -> Any:
     """A table with widened columns, and its rows."""
-    place = str(tmp_path_factory.mktemp("widened") / "table")
+    path = str(tmp_path_factory.mktemp("widened") / "table")
     old, new = rows(spark, 0, 0, 12), rows(spark, 1, 100, 12)
     writer = old.write.format("indextables").options(**LAYOUTS[request.param])
-    writer.save(place)
-    new.write.format("indextables").mode("append").option("mergeSchema", "true").save(place)
+    writer.save(path)
+    new.write.format("indextables").mode("append").option("mergeSchema", "true").save(path)
     wide = [f"cast({name} AS {facts[1]}) AS {name}" for name, facts in COLUMNS.items()]
     members = "'n', cast(st.n AS bigint), 'd', cast(st.d AS timestamp_ntz), 'more', string(null)"
     nested = [
@@ -83,7 +83,7 @@ def table(request: Any, spark: Any, tmp_path_factory: Any) -> Any:
         "cast(mp AS map<int,decimal(12,4)>) AS mp",
     ]
     truth = old.selectExpr("key", *wide, *nested).union(new).localCheckpoint()
-    return place, truth
+    return path, truth
 
 
 def statements() -> list[str]:
@@ -116,21 +116,21 @@ def statements() -> list[str]:
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_answers_equal_a_plain_table_before_and_after_merging_splits(spark: Any, table: Any):
-    place, truth = table
-    views = make_views(spark, truth, place, "widened")
+    path, truth = table
+    views = make_views(spark, truth, path, "widened")
     for statement in statements():
         check(spark, views, statement)
-    spark.sql(f"DELETE FROM indextables.`{place}` WHERE ic = 0 OR dt = timestamp_ntz'2024-02-29'")
+    spark.sql(f"DELETE FROM indextables.`{path}` WHERE ic = 0 OR dt = timestamp_ntz'2024-02-29'")
     left = truth.where("NOT (ic <=> 0) AND NOT (dt <=> timestamp_ntz'2024-02-29')")
-    done = spark.sql(f"MERGE SPLITS '{place}'").collect()
-    assert spark.sql(f"DESCRIBE INDEXTABLES DETAIL '{place}'").first().num_files == 1, done
-    views = make_views(spark, left.localCheckpoint(), place, "merged")
+    done = spark.sql(f"MERGE SPLITS '{path}'").collect()
+    assert spark.sql(f"DESCRIBE INDEXTABLES DETAIL '{path}'").first().num_files == 1, done
+    views = make_views(spark, left.localCheckpoint(), path, "merged")
     for statement in statements():
         check(spark, views, statement)
     feed = spark.read.format("indextables").option("readChangeFeed", "true")
-    came = feed.option("startingVersion", "1").load(place).where("_change_type = 'insert'")
+    came = feed.option("startingVersion", "1").load(path).where("_change_type = 'insert'")
     assert came.count() == truth.count()
-    then = spark.read.format("indextables").option("versionAsOf", "1").load(place)
+    then = spark.read.format("indextables").option("versionAsOf", "1").load(path)
     assert then.schema["il"].dataType.simpleString() == "int"
     assert sorted(r.il or 0 for r in then.collect()) == sorted(
         r.il or 0 for r in truth.where("key < 100").collect()

@@ -42,14 +42,14 @@ STATEMENTS = (
 @pytest.fixture(scope="module")
 def views(spark: Any, tmp_path_factory: Any) -> tuple[str, str]:
     """Views of the same rows in a table that is read in many small batches, and in Parquet."""
-    place = tmp_path_factory.mktemp("batches")
+    root = tmp_path_factory.mktemp("batches")
     rows = spark.range(0, ROWS, 1, 2).selectExpr(*COLUMNS)
-    rows.write.format("indextables").save(str(place / "table"))
-    rows.write.parquet(str(place / "parquet"))
+    rows.write.format("indextables").save(str(root / "table"))
+    rows.write.parquet(str(root / "parquet"))
     small = {**PATHS["executors"], "read.batchRows": "100"}
-    table = spark.read.format("indextables").options(**small).load(str(place / "table"))
+    table = spark.read.format("indextables").options(**small).load(str(root / "table"))
     table.createOrReplaceTempView("batches_table")
-    spark.read.parquet(str(place / "parquet")).createOrReplaceTempView("batches_parquet")
+    spark.read.parquet(str(root / "parquet")).createOrReplaceTempView("batches_parquet")
     return "batches_table", "batches_parquet"
 
 
@@ -120,12 +120,12 @@ def test_a_file_that_vanishes_costs_no_rows(tmp_path):
 
 def test_no_file_of_a_task_stays(spark, views):
     # the files of this session only: other sessions may have been killed
-    place = Path(spark._jvm.org.apache.spark.sql.indextables.Scratch.folder().toString())
-    before = set(place.glob("*.json"))
+    root = Path(spark._jvm.org.apache.spark.sql.indextables.Scratch.folder().toString())
+    before = set(root.glob("*.json"))
     table = spark.table(views[0]).where("hash(id) % 3 <> 1")
     assert len(table.limit(3).collect()) == 3
     assert table.count() < ROWS
-    new = set(place.glob("*.json")) - before
+    new = set(root.glob("*.json")) - before
     end = time.monotonic() + 20  # a task that is no longer needed ends by itself
     while any(file.exists() for file in new):
         assert time.monotonic() < end, new

@@ -9,7 +9,7 @@ import pytest
 from indextables.spark import call_log
 from indextables.spark.planner import PROTOCOL, dispatch
 
-ASKED = {"spark.indextables.log.calls": "true", "spark.app.id": "app-1"}
+ENABLED = {"spark.indextables.log.calls": "true", "spark.app.id": "app-1"}
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def call(operation: str, session: dict[str, str], **body: object) -> None:
 def test_a_call_is_one_line(capfd, spark, table_path):
     spark.range(3).write.format("indextables").save(table_path)
     capfd.readouterr()
-    call("load", ASKED, properties={"path": table_path}, query="17")
+    call("load", ENABLED, properties={"path": table_path}, query="17")
     (line,) = [text for text in capfd.readouterr().err.splitlines() if text.startswith("{")]
     entry = json.loads(line)
     assert entry.pop("time_unix_nano") > 0
@@ -39,14 +39,14 @@ def test_a_call_is_one_line(capfd, spark, table_path):
 
 
 def test_a_failure_has_its_code(capfd, tmp_path):
-    call("require", ASKED, properties={"path": str(tmp_path / "none")})
+    call("require", ENABLED, properties={"path": str(tmp_path / "none")})
     (line,) = [text for text in capfd.readouterr().err.splitlines() if text.startswith("{")]
     assert json.loads(line)["error"] == "TABLE_NOT_FOUND"
 
 
 def test_nothing_is_logged_unless_asked_for(capfd):
     call("ping", {})
-    call("ping", ASKED | {"spark.indextables.log.calls": "false"})
+    call("ping", ENABLED | {"spark.indextables.log.calls": "false"})
     assert capfd.readouterr().err == ""
 
 

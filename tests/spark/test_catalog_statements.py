@@ -137,7 +137,7 @@ def test_drop_table_removes_a_managed_table_and_keeps_an_external_one(spark, nam
     spark.sql(f"CREATE TABLE outside USING indextables LOCATION '{table_path}'")
     spark.sql("DROP TABLE outside")
     assert indextables.open(table_path).num_rows == 3
-    place = location(spark, name)
+    target = location(spark, name)
     spark.sql(f"DROP TABLE {name}")
     with pytest.raises(indextables.errors.TableNotFoundError):
-        indextables.open(place)
+        indextables.open(target)

@@ -44,8 +44,8 @@ KEYED = (
 def test_create_table_writes_version_0(spark, name, table_path, external):
     location = f"LOCATION '{table_path}'" if external else ""
     spark.sql(f"CREATE TABLE {name} {KEYED.format(location=location)}")
-    place = table_path if external else IndexTable.forName(spark, name).path
-    made = snapshot(place)
+    target = table_path if external else IndexTable.forName(spark, name).path
+    made = snapshot(target)
     assert (made.version, made.schema.names) == (0, ["id", "message", "kind"])
     assert made.partition_columns == ("kind",)
     assert made.schema.fields[1].metadata["comment"] == "what was said"
@@ -57,7 +57,7 @@ def test_create_table_writes_version_0(spark, name, table_path, external):
         [(1, "a fox", 1), (1, "a dog", 2)], "id int, message string, kind int"
     )
     for _ in range(2):
-        frame.write.format("indextables").mode("append").save(place)
+        frame.write.format("indextables").mode("append").save(target)
     assert rows(spark, f"SELECT id FROM {name} WHERE message indexquery 'fox OR dog'") == [(1,)]
 
 
@@ -240,8 +240,8 @@ def test_replace_of_another_format_and_to_another_place(spark, name, table_path)
     spark.sql(f"CREATE TABLE {name} USING parquet AS SELECT 1 AS a")
     spark.sql(f"CREATE OR REPLACE TABLE {name} USING indextables AS SELECT 2 AS b")
     assert rows(spark, f"SELECT * FROM {name}") == [(2,)]
-    place = f"LOCATION '{table_path}'"
-    spark.sql(f"CREATE OR REPLACE TABLE {name} USING indextables {place} AS SELECT 3 AS c")
+    clause = f"LOCATION '{table_path}'"
+    spark.sql(f"CREATE OR REPLACE TABLE {name} USING indextables {clause} AS SELECT 3 AS c")
     assert rows(spark, f"SELECT * FROM {name}") == [(3,)]
     assert snapshot(table_path).num_records == 1
 

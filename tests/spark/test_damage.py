@@ -50,9 +50,9 @@ def answers(spark: Any, table: Path, path: str) -> dict[str, Any]:
     return found
 
 
-def harm(whole: Path, place: Path) -> tuple[Path, Path]:
+def harm(whole: Path, target: Path) -> tuple[Path, Path]:
     """Copy the table; return the copy and one of its splits to damage."""
-    table = place / "table"
+    table = target / "table"
     shutil.copytree(whole, table)
     return table, sorted(table.rglob("*.split"))[1]
 

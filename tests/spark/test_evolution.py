@@ -14,9 +14,9 @@ def target(request, spark, tmp_path):
     """A table of two rows; the value is its name in SQL."""
     rows = spark.sql("SELECT 1 AS id, 10 AS n, 'a' AS dep UNION ALL SELECT 2, 20, 'b'")
     if request.param == "path":
-        place = str(tmp_path / "table")
-        rows.write.format("indextables").partitionBy("dep").save(place)
-        yield f"indextables.`{place}`"
+        path = str(tmp_path / "table")
+        rows.write.format("indextables").partitionBy("dep").save(path)
+        yield f"indextables.`{path}`"
         return
     name = f"evolving_{next(NAMES)}"
     rows.write.format("indextables").partitionBy("dep").saveAsTable(name)
@@ -114,9 +114,9 @@ def test_merge_schema_on_every_way_to_append(spark, target):
     assert spark.table(target).count() == 3
     later = spark.sql("SELECT 4 AS id, cast(40 AS decimal(24,2)) AS n, 'd' AS dep, 1 AS more")
     if target.startswith("indextables."):
-        place = target.split("`")[1]
+        path = target.split("`")[1]
         writer = later.write.format("indextables").mode("append").option("mergeSchema", "true")
-        writer.save(place)
+        writer.save(path)
     else:
         writer = later.write.format("indextables").mode("append").option("mergeSchema", "true")
         writer.saveAsTable(target)
@@ -138,16 +138,16 @@ def test_alter_column_type_widens(spark, target):
 
 
 def test_a_wider_key_or_partition_column_is_refused(spark, tmp_path):
-    place = str(tmp_path / "keyed")
+    path = str(tmp_path / "keyed")
     rows = spark.sql("SELECT 1 AS id, 1 AS p, 'a' AS name")
-    rows.write.format("indextables").option("primary-key", "id").partitionBy("p").save(place)
+    rows.write.format("indextables").option("primary-key", "id").partitionBy("p").save(path)
     for change in ("1L AS id, 1 AS p", "1 AS id, 1.5D AS p"):
         wider = spark.sql(f"SELECT {change}, 'b' AS name")
         writer = wider.write.format("indextables").mode("append").option("mergeSchema", "true")
         with pytest.raises(Exception, match="SCHEMA_TYPE_CHANGE"):
-            writer.save(place)
+            writer.save(path)
     longer = spark.sql("SELECT 2 AS id, 5000000000 AS p, 'c' AS name")
     writer = longer.write.format("indextables").mode("append").option("mergeSchema", "true")
-    writer.save(place)
-    read = spark.read.format("indextables").load(place)
+    writer.save(path)
+    read = spark.read.format("indextables").load(path)
     assert sorted(r.p for r in read.where("p >= 1").collect()) == [1, 5_000_000_000]

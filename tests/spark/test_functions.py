@@ -183,8 +183,8 @@ def test_rows_of_keys_are_found_once(spark, path, monkeypatch, rows, counted):
     monkeypatch.setattr("indextables.read.scan.count_rows", lambda *_: counts.append(1) or 3)
     keys = {"op": "IN", "args": [{"col": ["id"]}], "keys": 3, "type": "long", "values": [7, 3, 9]}
     options = {"read.local.maxRows": rows}
-    asked = wanted(path, options=options, runtime=[keys], distributed=True)
-    reply, parts = dispatch("plan", asked)
+    document = wanted(path, options=options, runtime=[keys], distributed=True)
+    reply, parts = dispatch("plan", document)
     assert len(counts) == counted
     assert reply.get("answered", False) == (not counted)
     if not counted:

@@ -72,8 +72,8 @@ def ask(request, spark, places):
 
     def answers(statement: str) -> list[list]:
         return [
-            spark.sql(statement.format(t=f"{source}.`{place}`")).collect()
-            for source, place in places.items()
+            spark.sql(statement.format(t=f"{source}.`{path}`")).collect()
+            for source, path in places.items()
         ]
 
     yield answers

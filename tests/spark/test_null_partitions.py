@@ -33,10 +33,10 @@ def make(spark, tmp_path):
     """Make a table of four rows, partitioned by a column that is null in one of them."""
 
     def made(kind: str) -> str:
-        place = str(tmp_path / f"table{next(FOLDERS)}")
+        location = str(tmp_path / f"table{next(FOLDERS)}")
         writer = rows(spark, kind).write.format("indextables")
-        writer.partitionBy("dep").save(place)
-        return place
+        writer.partitionBy("dep").save(location)
+        return location
 
     return made
 
@@ -45,8 +45,8 @@ def rows(spark, kind: str, where: str = "true"):
     return spark.sql(f"SELECT * FROM VALUES {VALUES[kind]} AS t(id, salary, dep) WHERE {where}")
 
 
-def ids(spark, place: str, where: str = "true") -> set[int]:
-    found = spark.sql(f"SELECT id FROM indextables.`{place}` WHERE {where}").collect()
+def ids(spark, location: str, where: str = "true") -> set[int]:
+    found = spark.sql(f"SELECT id FROM indextables.`{location}` WHERE {where}").collect()
     assert len(found) == len({row.id for row in found})
     return {row.id for row in found}
 

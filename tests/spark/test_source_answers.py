@@ -11,8 +11,8 @@ LOCATIONS = "spark.indextables.companion.locations"
 ANSWERS = "spark.indextables.companion.answers"
 
 
-def build(spark, place: str, index: str, *clauses: str) -> None:
-    statement = f"BUILD INDEXTABLES COMPANION FOR PARQUET '{place}' "
+def build(spark, path: str, index: str, *clauses: str) -> None:
+    statement = f"BUILD INDEXTABLES COMPANION FOR PARQUET '{path}' "
     spark.sql(" ".join([statement, *clauses, f"AT LOCATION '{index}'"])).collect()
 
 
@@ -27,19 +27,19 @@ ROWS = (
 @pytest.fixture
 def source(spark, tmp_path):
     """A partitioned folder of Parquet files, its companion, and a session that finds it."""
-    place, index = str(tmp_path / "src"), str(tmp_path / "ix")
+    path, index = str(tmp_path / "src"), str(tmp_path / "ix")
     frame = spark.range(0, 400).selectExpr(*ROWS)
-    frame.repartition(2).write.partitionBy("part").parquet(place)
-    build(spark, place, index, "INDEXING MODES ('message':'text')")
+    frame.repartition(2).write.partitionBy("part").parquet(path)
+    build(spark, path, index, "INDEXING MODES ('message':'text')")
     spark.conf.set(LOCATIONS, index)
-    yield place, index
+    yield path, index
     for key in (LOCATIONS, ANSWERS):
         spark.conf.unset(key)
 
 
-def append(spark, place: str) -> None:
+def append(spark, path: str) -> None:
     frame = spark.range(1000, 1040).selectExpr(*ROWS)
-    frame.repartition(1).write.mode("append").partitionBy("part").parquet(place)
+    frame.repartition(1).write.mode("append").partitionBy("part").parquet(path)
 
 
 def plan(frame) -> str:
@@ -68,15 +68,15 @@ SEARCHES = (
 
 @pytest.mark.parametrize("reader", ["v1", "v2"])
 def test_searches_of_a_folder_are_answered_by_its_companion(spark, source, reader):
-    place, _ = source
+    path, _ = source
     usual = spark.conf.get("spark.sql.sources.useV1SourceList")
     if reader == "v2":
         spark.conf.set("spark.sql.sources.useV1SourceList", "")
     try:
         for behind in (False, True):
             if behind:
-                append(spark, place)
-            spark.read.parquet(place).createOrReplaceTempView("src")
+                append(spark, path)
+            spark.read.parquet(path).createOrReplaceTempView("src")
             for text in SEARCHES if (reader, behind) == ("v1", True) else SEARCHES[:3]:
                 answered = spark.sql(text.format(t="src", search="message indexquery 'word3'"))
                 expected = spark.sql(text.format(t="src", search="message LIKE 'Word3 %'"))
@@ -88,36 +88,36 @@ def test_searches_of_a_folder_are_answered_by_its_companion(spark, source, reade
 
 
 def test_explain_shows_the_rewrite_and_how_far_the_index_is(spark, source):
-    place, _ = source
-    append(spark, place)
-    statement = f"SELECT id FROM parquet.`{place}` WHERE message indexquery 'word3'"
+    path, _ = source
+    append(spark, path)
+    statement = f"SELECT id FROM parquet.`{path}` WHERE message indexquery 'word3'"
     shown = spark.sql(f"EXPLAIN {statement}").first()[0]
-    assert f"companion of parquet.`file:{place}`" in shown
+    assert f"companion of parquet.`file:{path}`" in shown
     assert "2 files pending" in shown
     assert re.search(r"pushed filters: \[.*message indexquery 'word3'", shown)
     formatted = spark.sql(f"EXPLAIN FORMATTED {statement}").first()[0]
-    assert f"companion of parquet.`file:{place}`" in formatted
+    assert f"companion of parquet.`file:{path}`" in formatted
 
 
 def test_a_query_sees_the_files_it_was_resolved_to(spark, source):
-    place, _ = source
-    frame = spark.read.parquet(place)
-    append(spark, place)
+    path, _ = source
+    frame = spark.read.parquet(path)
+    append(spark, path)
     old = frame.filter("message indexquery 'line'")
     assert is_answered(old)
     assert old.count() == frame.count() == 400
-    new = spark.read.parquet(place).filter("message indexquery 'line'")
+    new = spark.read.parquet(path).filter("message indexquery 'line'")
     assert is_answered(new)
     assert new.count() == 440
 
 
 def test_other_rows_than_those_of_the_companion_are_matched(spark, source, tmp_path):
-    place, index = source
+    path, index = source
     search = "message indexquery 'word3'"
-    expected = found(spark.read.parquet(place).filter("message LIKE 'Word3 %'"))
+    expected = found(spark.read.parquet(path).filter("message LIKE 'Word3 %'"))
     # files were replaced after the query was resolved
     copy, other = str(tmp_path / "copy"), str(tmp_path / "other")
-    spark.read.parquet(place).write.partitionBy("part").parquet(copy)
+    spark.read.parquet(path).write.partitionBy("part").parquet(copy)
     matched = spark.read.parquet(copy).filter(search)
     assert not is_answered(matched)
     assert "on rows" in plan(matched)
@@ -130,10 +130,10 @@ def test_other_rows_than_those_of_the_companion_are_matched(spark, source, tmp_p
     assert found(matched) == expected
     # columns that Spark reads with other types
     schema = "id bigint, message string, level string, part int"
-    assert not is_answered(spark.read.schema(schema).parquet(place).filter(search))
+    assert not is_answered(spark.read.schema(schema).parquet(path).filter(search))
     # a single partition, and the name of a file
-    assert not is_answered(spark.read.parquet(f"{place}/part=1").filter(search))
-    named = spark.read.parquet(place).filter(search).selectExpr("id", "input_file_name() AS f")
+    assert not is_answered(spark.read.parquet(f"{path}/part=1").filter(search))
+    named = spark.read.parquet(path).filter(search).selectExpr("id", "input_file_name() AS f")
     assert not is_answered(named)
     assert all(row.f.startswith("file:") for row in named.collect())
 
@@ -141,11 +141,11 @@ def test_other_rows_than_those_of_the_companion_are_matched(spark, source, tmp_p
 def test_cached_rows_and_searches_elsewhere_are_matched_by_the_rules_of_the_companion(
     spark, source
 ):
-    place, index = source
-    build(spark, place, f"{index}2")
+    path, index = source
+    build(spark, path, f"{index}2")
     # the companion indexes whole values: single words are not found
     spark.conf.set(LOCATIONS, f"{index}2")
-    spark.read.parquet(place).createOrReplaceTempView("src")
+    spark.read.parquet(path).createOrReplaceTempView("src")
     text = "SELECT count(*) AS n FROM src WHERE message indexquery '{}'"
     whole, word = text.format('"Word3 line 3"'), text.format("word3")
     assert [spark.sql(each).first().n for each in (whole, word)] == [1, 0]
@@ -161,9 +161,9 @@ def test_cached_rows_and_searches_elsewhere_are_matched_by_the_rules_of_the_comp
 
 
 def test_properties_of_a_catalog_table_name_its_companion(spark, source):
-    place, index = source
+    path, index = source
     spark.conf.unset(LOCATIONS)
-    spark.sql(f"CREATE TABLE named_source USING parquet LOCATION '{place}'")
+    spark.sql(f"CREATE TABLE named_source USING parquet LOCATION '{path}'")
     spark.sql("MSCK REPAIR TABLE named_source")
     try:
         query = "SELECT id, part FROM named_source WHERE message indexquery 'word3'"
@@ -191,8 +191,8 @@ def test_properties_of_a_catalog_table_name_its_companion(spark, source):
 
 
 def test_other_queries_are_answered_where_the_session_wants_it(spark, source):
-    place, _ = source
-    spark.read.parquet(place).createOrReplaceTempView("src")
+    path, _ = source
+    spark.read.parquet(path).createOrReplaceTempView("src")
     expected = {text: found(spark.sql(text.format(t="src"))) for text in CASES}
     assert not any(is_answered(spark.sql(text.format(t="src"))) for text in CASES)
     spark.conf.set(ANSWERS, "all")
@@ -211,25 +211,25 @@ def test_other_queries_are_answered_where_the_session_wants_it(spark, source):
 
 
 def test_a_companion_that_is_not_there_is_an_error(spark, source, tmp_path):
-    place, _ = source
+    path, _ = source
     spark.conf.set(LOCATIONS, str(tmp_path / "nothing"))
     with pytest.raises(Exception, match="TABLE_NOT_FOUND"):
-        spark.read.parquet(place).filter("message indexquery 'word3'").collect()
+        spark.read.parquet(path).filter("message indexquery 'word3'").collect()
     # Spark answers what it can without the companion
     spark.conf.set(ANSWERS, "all")
-    assert spark.read.parquet(place).filter("id = 3").count() == 1
+    assert spark.read.parquet(path).filter("id = 3").count() == 1
 
 
 def test_timestamps_in_paths_are_read_in_the_zone_of_the_session(spark, tmp_path):
-    place, index = str(tmp_path / "src"), str(tmp_path / "ix")
+    path, index = str(tmp_path / "src"), str(tmp_path / "ix")
     rows = "id", "concat('word ', id) AS message", "timestamp'2024-07-01 12:00:00' AS hour"
-    spark.range(3).selectExpr(*rows).write.partitionBy("hour").parquet(place)
-    build(spark, place, index, "INDEXING MODES ('message':'text')")
+    spark.range(3).selectExpr(*rows).write.partitionBy("hour").parquet(path)
+    build(spark, path, index, "INDEXING MODES ('message':'text')")
     spark.conf.set(LOCATIONS, index)
     try:
         for zone, answered in (("UTC", True), ("Europe/Berlin", False)):
             spark.conf.set("spark.sql.session.timeZone", zone)
-            frame = spark.read.parquet(place).selectExpr("message", "hour", "cast(hour AS long)")
+            frame = spark.read.parquet(path).selectExpr("message", "hour", "cast(hour AS long)")
             search = frame.filter("message indexquery 'word'")
             assert is_answered(search) == answered
             assert found(search) == found(frame)
@@ -251,14 +251,14 @@ def test_timestamps_in_paths_are_read_in_the_zone_of_the_session(spark, tmp_path
 
 
 def test_a_companion_too_far_behind_says_so(spark, source):
-    place, _ = source
-    append(spark, place)
+    path, _ = source
+    append(spark, path)
     spark.conf.set("spark.indextables.companion.maxPendingSize", "1")
     try:
-        search = spark.read.parquet(place).filter("message indexquery 'word3'")
+        search = spark.read.parquet(path).filter("message indexquery 'word3'")
         with pytest.raises(Exception, match="COMPANION_BEHIND"):
             search.collect()
         spark.conf.set(ANSWERS, "all")
-        assert spark.read.parquet(place).filter("id = 3").count() == 1
+        assert spark.read.parquet(path).filter("id = 3").count() == 1
     finally:
         spark.conf.unset("spark.indextables.companion.maxPendingSize")

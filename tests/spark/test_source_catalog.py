@@ -17,11 +17,11 @@ CATALOGS = (
 @pytest.fixture
 def named(spark, tmp_path, request):
     """A catalog table with its companion, and the catalog that finds it."""
-    place, index = str(tmp_path / "src"), str(tmp_path / "ix")
-    spark.range(50).selectExpr("id", "concat('word', id % 5) AS message").write.parquet(place)
-    spark.sql(f"CREATE TABLE catalog_source USING parquet LOCATION '{place}'")
+    path, index = str(tmp_path / "src"), str(tmp_path / "ix")
+    spark.range(50).selectExpr("id", "concat('word', id % 5) AS message").write.parquet(path)
+    spark.sql(f"CREATE TABLE catalog_source USING parquet LOCATION '{path}'")
     spark.sql(
-        f"BUILD INDEXTABLES COMPANION FOR PARQUET '{place}' "
+        f"BUILD INDEXTABLES COMPANION FOR PARQUET '{path}' "
         f"INDEXING MODES ('message':'text') AT LOCATION '{index}'"
     )
     # a catalog caches what it finds: each test has its own

@@ -55,9 +55,9 @@ def test_answers_equal_parquet(spark, rows, condition):
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_rows_are_changed(spark, rows, tmp_path, condition):
-    place = str(tmp_path / "table")
-    rows.write.format("indextables").save(place)
-    table = f"indextables.`{place}`"
+    path = str(tmp_path / "table")
+    rows.write.format("indextables").save(path)
+    table = f"indextables.`{path}`"
     where = f"NOT (flag <=> ({condition}))"
     spark.sql(f"UPDATE {table} SET message = 'changed' WHERE {where}")
     spark.sql(f"DELETE FROM {table} WHERE coalesce({condition}, id < 50)")

@@ -111,8 +111,8 @@ class KeyTable:
         for path, p, key in zip(
             found[SPLIT].to_pylist(), found["p"].to_pylist(), hashes, strict=True
         ):
-            place = (("p", str(p)),) if self.partition_columns else ()
-            assert key in known[place][bucket_of[path]], "a live key is unknown to its bucket"
+            partition = (("p", str(p)),) if self.partition_columns else ()
+            assert key in known[partition][bucket_of[path]], "a live key is unknown to its bucket"
 
     def key(self) -> list[str]:
         return self.options["primary-key"].split(",")

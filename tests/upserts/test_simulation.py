@@ -190,8 +190,8 @@ class Writer:
         here = self.log.snapshot()
         found = self.table.read(here, [SPLIT, DOC])
         count = min(found.num_rows, self.world.rng.randrange(1, 3))
-        places = self.world.rng.sample(range(found.num_rows), count)
-        return here, found.take(pa.array(places, pa.int64()))
+        positions = self.world.rng.sample(range(found.num_rows), count)
+        return here, found.take(pa.array(positions, pa.int64()))
 
     def delete(self) -> None:
         here, rows = self.chosen()

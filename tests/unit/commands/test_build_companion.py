@@ -25,13 +25,13 @@ class Companion:
     """An index of a source, and what queries read from it."""
 
     def __init__(self, folder, kind, source, session=None):
-        self.place, self.kind, self.source = str(folder / "ix"), kind, str(source)
+        self.location, self.kind, self.source = str(folder / "ix"), kind, str(source)
         self.door = LocalContext(session or {})
 
     def build(self, clauses="", after=""):
         text = (
             f"BUILD INDEXTABLES COMPANION FOR {self.kind} '{self.source}' {clauses} "
-            f"AT LOCATION '{self.place}' {after}"
+            f"AT LOCATION '{self.location}' {after}"
         )
         return execute(text, self.door).to_pylist()[0]
 
@@ -39,7 +39,7 @@ class Companion:
         return execute(text, self.door).to_pylist()
 
     def open(self, **options):
-        return indextables.open(self.place, options={**self.door.session, **options})
+        return indextables.open(self.location, options={**self.door.session, **options})
 
     def ids(self, **options):
         return sorted(self.open(**options).scan(["id"])["id"].to_pylist())
@@ -75,10 +75,10 @@ def parquet(folder):
 
 @pytest.fixture
 def delta(folder):
-    place = folder / "delta"
-    write_deltalake(place, rows(1, 2, 3))
-    write_deltalake(place, rows(4, 5), mode="append")
-    return Companion(folder, "DELTA", place)
+    delta = folder / "delta"
+    write_deltalake(delta, rows(1, 2, 3))
+    write_deltalake(delta, rows(4, 5), mode="append")
+    return Companion(folder, "DELTA", delta)
 
 
 def test_a_folder_of_parquet_files(parquet, folder):
@@ -103,14 +103,14 @@ def test_a_folder_of_parquet_files(parquet, folder):
 def test_rows_stay_hidden_when_a_checkpoint_lists_the_splits_in_another_order(folder):
     companion = Companion(folder, "PARQUET", folder / "src")
     for part, numbers in (("b", (1, 2)), ("a", (3, 4))):
-        place = folder / "src" / f"part={part}"
-        place.mkdir()
+        partition = folder / "src" / f"part={part}"
+        partition.mkdir()
         for number in numbers:
-            pq.write_table(rows(number), place / f"{number}.parquet")
+            pq.write_table(rows(number), partition / f"{number}.parquet")
         companion.build(TEXT)
     (folder / "src" / "part=b" / "1.parquet").unlink()
     assert companion.ids() == [2, 3, 4]
-    companion.run(f"COMPACT INDEXTABLES '{companion.place}'")
+    companion.run(f"COMPACT INDEXTABLES '{companion.location}'")
     assert companion.ids() == [2, 3, 4]
     assert companion.found("odd") == [3]
 
@@ -159,7 +159,7 @@ def test_a_file_of_the_same_size_and_age_is_read_anew(parquet, folder):
 
 
 def test_an_index_in_the_folder_of_its_source(parquet, folder):
-    parquet.place = str(folder / "src")
+    parquet.location = str(folder / "src")
     parquet.build(TEXT)
     assert parquet.build()["status"] == "no_action"
     assert parquet.found("even") == parquet.found("even", **INDEXED) == [2, 4]
@@ -252,20 +252,20 @@ def test_iceberg_with_a_renamed_column(folder):
 
 
 def test_partitions_where_and_invalidate_all(folder):
-    place = folder / "delta"
+    delta = folder / "delta"
     table = rows(1, 2, 3, 4).append_column("day", [["x", "x", "y", None]])
-    write_deltalake(place, table, partition_by=["day"])
-    ix = Companion(folder, "DELTA", place)
+    write_deltalake(delta, table, partition_by=["day"])
+    ix = Companion(folder, "DELTA", delta)
     ix.build(f"{TEXT} WHERE day = 'x'")
     assert ix.ids() == [1, 2]
-    write_deltalake(place, rows(5, 6).append_column("day", [["x", "z"]]), mode="append")
+    write_deltalake(delta, rows(5, 6).append_column("day", [["x", "z"]]), mode="append")
     assert ix.ids() == [1, 2, 5]
     with pytest.raises(IndexTablesError, match="COMPANION_CHANGED"):
         ix.build("WHERE day = 'y'")
     ix.build("WHERE day = 'y' INVALIDATE ALL PARTITIONS")
     assert ix.ids() == ix.ids(**INDEXED) == [3]
     with pytest.raises(IndexTablesError, match="PARTITION_PREDICATE"):
-        Companion(folder / "src", "DELTA", place).build("WHERE id = 1")
+        Companion(folder / "src", "DELTA", delta).build("WHERE id = 1")
 
 
 def test_clauses_are_remembered_and_checked(parquet):
@@ -349,12 +349,12 @@ def test_too_much_that_is_not_indexed_is_refused(parquet, folder):
 def test_another_table_at_the_place_is_refused(delta, versions):
     """Also by a process that read the table before, and whatever its version numbers are."""
     delta.build(TEXT)
-    asked = [{}, {"sourceVersionAsOf": "0"}]
-    assert [len(delta.ids(**options)) for options in asked] == [5, 3]
+    requested = [{}, {"sourceVersionAsOf": "0"}]
+    assert [len(delta.ids(**options)) for options in requested] == [5, 3]
     shutil.rmtree(delta.source)
     for number in range(versions):
         write_deltalake(delta.source, rows(9 + number), mode="append")
-    for options in asked:
+    for options in requested:
         with pytest.raises(IndexTablesError, match="COMPANION_REPLACED"):
             delta.open(**options).count()
     with pytest.raises(IndexTablesError, match="COMPANION_REPLACED"):
@@ -372,23 +372,23 @@ def test_a_table_root_replaces_the_location(parquet, folder):
 def test_rows_of_a_companion_do_not_change(parquet):
     parquet.build(TEXT)
     with pytest.raises(IndexTablesError, match="COMPANION_READ_ONLY"):
-        indextables.write(rows(9), parquet.place, mode="append")
+        indextables.write(rows(9), parquet.location, mode="append")
 
 
 def test_a_table_of_another_kind_is_not_built_over(parquet):
-    indextables.write(rows(1), parquet.place)
+    indextables.write(rows(1), parquet.location)
     with pytest.raises(IndexTablesError, match="COMPANION_REQUIRED"):
         parquet.build(TEXT)
 
 
 def test_dropped_partitions_are_pending_until_they_are_built_again(folder):
-    place = folder / "delta"
+    delta = folder / "delta"
     write_deltalake(
-        place, rows(1, 2, 3).append_column("day", [["x", "x", "y"]]), partition_by=["day"]
+        delta, rows(1, 2, 3).append_column("day", [["x", "x", "y"]]), partition_by=["day"]
     )
-    ix = Companion(folder, "DELTA", place)
+    ix = Companion(folder, "DELTA", delta)
     ix.build(TEXT)
-    (done,) = ix.run(f"DROP INDEXTABLES PARTITIONS FROM '{ix.place}' WHERE day = 'x'")
+    (done,) = ix.run(f"DROP INDEXTABLES PARTITIONS FROM '{ix.location}' WHERE day = 'x'")
     assert done["status"] == "success"
     assert ix.ids() == [1, 2, 3]
     assert ix.found("even") == [2]
@@ -403,13 +403,13 @@ def test_maintenance_changes_no_answer(parquet, folder):
     first = parquet.open().version
     pq.write_table(rows(6, 7), folder / "src" / "c.parquet")
     parquet.build()
-    (merged,) = parquet.run(f"MERGE SPLITS '{parquet.place}'")
+    (merged,) = parquet.run(f"MERGE SPLITS '{parquet.location}'")
     assert merged["metrics"]["status"] == "success"
     expected = [1, 2, 3, 4, 5, 6, 7]
     assert parquet.ids() == parquet.ids(**INDEXED) == expected
-    parquet.run(f"PURGE INDEXTABLE '{parquet.place}' OLDER THAN 24 HOURS")
+    parquet.run(f"PURGE INDEXTABLE '{parquet.location}' OLDER THAN 24 HOURS")
     assert parquet.build()["status"] == "no_action"
-    parquet.run(f"RESTORE INDEXTABLES '{parquet.place}' TO VERSION AS OF {first}")
+    parquet.run(f"RESTORE INDEXTABLES '{parquet.location}' TO VERSION AS OF {first}")
     assert parquet.ids() == expected
     parquet.build()
     assert parquet.ids(**INDEXED) == expected

@@ -87,8 +87,8 @@ def test_splits_fill_own_buckets_in_order(splits, assigners, target, most):
 def test_a_hash_is_found_in_every_bucket_that_has_it(index):
     known = BucketMap.of({bucket: _ints(sorted(hashes)) for bucket, hashes in index.items()})
     searched = _ints(range(-10, 11))
-    places, buckets = known.every(searched)
-    found = sorted(zip(searched[places].tolist(), buckets.tolist(), strict=True))
+    positions, buckets = known.every(searched)
+    found = sorted(zip(searched[positions].tolist(), buckets.tolist(), strict=True))
     assert found == sorted((h, bucket) for bucket, hashes in index.items() for h in hashes)
     for key_hash, bucket in zip(searched.tolist(), known.first(searched).tolist(), strict=True):
         holders = [number for number, hashes in index.items() if key_hash in hashes]

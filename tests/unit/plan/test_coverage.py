@@ -93,8 +93,8 @@ def rows_of(world, files, *, rows_known):
         ]
         assert len(hidden) == 0 or max(hidden) < len(docs)
         found += [row for doc, row in enumerate(docs) if doc not in hidden]
-    for place in covered.pending:
-        found += files[place].live()
+    for at in covered.pending:
+        found += files[at].live()
     assert sorted(covered.splits + covered.dead) == list(range(len(world.splits)))
     return found, covered
 
@@ -127,14 +127,14 @@ def worlds(draw):
         elif step == "compact" and now:
             world.versions.append([*now[1:], new_file()])
         elif step in ("delete", "replace") and now:
-            place = draw(st.integers(0, len(now) - 1))
-            old = now[place]
+            at = draw(st.integers(0, len(now) - 1))
+            old = now[at]
             if step == "delete":
                 gone = draw(st.frozensets(st.integers(0, 8)))
                 gone = frozenset(row for row in gone if row < old.rows)
-                now[place] = File(old.path, old.size, old.rows, old.stamp, gone)
+                now[at] = File(old.path, old.size, old.rows, old.stamp, gone)
             elif stamped:  # the same path with different content
-                now[place] = new_file(old.path)
+                now[at] = new_file(old.path)
             world.versions.append(now)
         elif step in ("index", "again"):
             version = draw(st.sampled_from(world.versions))

@@ -11,20 +11,20 @@ from indextables.runtime.lazy import lazy
 @dataclass(frozen=True)
 class Word:
     text: str
-    asked: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
 
     @lazy
     def length(self) -> int:
         """The number of characters."""
-        self.asked.append(self.text)
+        self.calls.append(self.text)
         return len(self.text)
 
 
 def test_a_value_is_computed_once_per_object():
     word, other = Word("timeout"), Word("reset")
-    assert word.asked == []
+    assert word.calls == []
     assert (word.length, word.length, other.length) == (7, 7, 5)
-    assert word.asked == ["timeout"]
+    assert word.calls == ["timeout"]
 
 
 def test_the_class_shows_what_a_value_is():

@@ -31,11 +31,11 @@ class Counted:
 
 def waiting(pool, shared, users):
     """Start users of a call that has not begun."""
-    asked = [pool.submit(shared) for _ in range(users)]
+    futures = [pool.submit(shared) for _ in range(users)]
     deadline = threading.Event()
     while shared.waiting < users:
         deadline.wait(0.005)
-    return asked
+    return futures
 
 
 def test_all_who_wait_get_the_answer_of_one_call_that_began_after_they_asked():

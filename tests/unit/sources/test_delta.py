@@ -18,8 +18,8 @@ from indextables.sources.delta import DeltaSource
 from indextables.storage import open_store
 
 
-def delta(place):
-    return DeltaSource(open_store(place))
+def delta(location):
+    return DeltaSource(open_store(location))
 
 
 def rows_of(snapshot):
@@ -27,19 +27,19 @@ def rows_of(snapshot):
 
 
 def test_files_rows_and_versions(tmp_path):
-    place = str(tmp_path / "t")
-    write_deltalake(place, pa.table({"id": [1, 2], "s": ["a", "b"]}))
-    write_deltalake(place, pa.table({"id": [3], "s": ["c"]}), mode="append")
-    source = delta(place)
+    location = str(tmp_path / "t")
+    write_deltalake(location, pa.table({"id": [1, 2], "s": ["a", "b"]}))
+    write_deltalake(location, pa.table({"id": [3], "s": ["c"]}), mode="append")
+    source = delta(location)
     assert source.look() == source.look()
     assert source.at(source.look()).version == "1"
     newest = source.snapshot()
-    assert (newest.version, newest.format, newest.location) == ("1", "delta", place)
+    assert (newest.version, newest.format, newest.location) == ("1", "delta", location)
     assert sorted(f["rows"] for f in rows_of(newest)) == [1, 2]
     assert all((tmp_path / "t" / f["path"]).stat().st_size == f["size"] for f in rows_of(newest))
     assert newest.schema.names == ["id", "s"]
     assert newest.columns == (Address("id"), Address("s"))
-    assert newest.id == DeltaTable(place).metadata().id
+    assert newest.id == DeltaTable(location).metadata().id
     assert newest.deleted == {}
     assert len(rows_of(source.snapshot("0"))) == 1
 
@@ -47,16 +47,16 @@ def test_files_rows_and_versions(tmp_path):
 @pytest.mark.parametrize("versions", [1, 2, 3])
 def test_a_table_in_the_place_of_another_has_other_marks(tmp_path, versions):
     """With fewer versions, equally many, or more."""
-    place = str(tmp_path / "t")
-    source = delta(place)
+    location = str(tmp_path / "t")
+    source = delta(location)
     before = set()
     for _ in range(2):
-        write_deltalake(place, pa.table({"id": [1]}), mode="append")
+        write_deltalake(location, pa.table({"id": [1]}), mode="append")
         before.add(source.look())
     stamp = source.stamp("0")
-    shutil.rmtree(place)
+    shutil.rmtree(location)
     for _ in range(versions):
-        write_deltalake(place, pa.table({"id": [2]}), mode="append")
+        write_deltalake(location, pa.table({"id": [2]}), mode="append")
     assert len(before) == 2
     assert source.look() not in before
     assert source.at(source.look()).version == str(versions - 1)
@@ -64,31 +64,31 @@ def test_a_table_in_the_place_of_another_has_other_marks(tmp_path, versions):
 
 
 def test_a_version_whose_commit_was_cleaned_up_is_told_by_the_newest(tmp_path):
-    place = str(tmp_path / "t")
+    location = str(tmp_path / "t")
     for _ in range(2):
-        write_deltalake(place, pa.table({"id": [1]}), mode="append")
-    DeltaTable(place).create_checkpoint()
+        write_deltalake(location, pa.table({"id": [1]}), mode="append")
+    DeltaTable(location).create_checkpoint()
     (tmp_path / "t" / "_delta_log" / f"{0:020}.json").unlink()
-    source = delta(place)
+    source = delta(location)
     assert source.stamp("0") == source.look()
     assert source.stamp("1") in source.look()
 
 
 def test_overwritten_and_optimized_files_are_not_live(tmp_path):
-    place = str(tmp_path / "t")
+    location = str(tmp_path / "t")
     for n in range(3):
-        write_deltalake(place, pa.table({"id": [n]}), mode="append")
-    DeltaTable(place).optimize.compact()
-    assert [f["rows"] for f in rows_of(delta(place).snapshot())] == [3]
-    write_deltalake(place, pa.table({"id": [9, 9]}), mode="overwrite")
-    assert [f["rows"] for f in rows_of(delta(place).snapshot())] == [2]
+        write_deltalake(location, pa.table({"id": [n]}), mode="append")
+    DeltaTable(location).optimize.compact()
+    assert [f["rows"] for f in rows_of(delta(location).snapshot())] == [3]
+    write_deltalake(location, pa.table({"id": [9, 9]}), mode="overwrite")
+    assert [f["rows"] for f in rows_of(delta(location).snapshot())] == [2]
 
 
 def test_partition_values_have_the_types_of_the_table(tmp_path):
-    place = str(tmp_path / "t")
+    location = str(tmp_path / "t")
     timestamp = dt.datetime(2024, 1, 2, 3, 4, 5, 600, tzinfo=dt.UTC)
     write_deltalake(
-        place,
+        location,
         pa.table(
             {
                 "id": [1, 2],
@@ -100,7 +100,7 @@ def test_partition_values_have_the_types_of_the_table(tmp_path):
         ),
         partition_by=["d", "t", "s", "n"],
     )
-    found = delta(place).snapshot()
+    found = delta(location).snapshot()
     assert found.partition_columns == ("d", "t", "s", "n")
     values = {
         row["path"]: {name: array[i].as_py() for name, array in found.partitions.items()}
@@ -189,18 +189,18 @@ def test_a_path_does_not_leave_the_table(tmp_path, bad):
 def test_what_cannot_be_read_is_said(tmp_path, monkeypatch):
     with pytest.raises(IndexTablesError, match="COMPANION_SOURCE"):
         delta(str(tmp_path / "nothing")).snapshot()
-    place = str(tmp_path / "t")
-    write_deltalake(place, pa.table({"id": [1]}))
+    location = str(tmp_path / "t")
+    write_deltalake(location, pa.table({"id": [1]}))
     for version in ("7", "yesterday"):
         with pytest.raises(IndexTablesError, match="COMPANION_VERSION"):
-            delta(place).snapshot(version)
+            delta(location).snapshot(version)
     schema = {"type": "struct", "fields": [_mapped("a", "long", 1, "a")]}
     HandWrittenDelta(tmp_path / "w", schema, features=["featureOfTomorrow"])
     with pytest.raises(IndexTablesError, match="COMPANION_SOURCE"):
         delta(str(tmp_path / "w")).snapshot()
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(IndexTablesError, match=r"pip install 'indextables\[delta\]'"):
-        delta(place).snapshot()
+        delta(location).snapshot()
 
 
 def test_credentials_are_not_printed():

@@ -315,5 +315,5 @@ def test_output_columns_are_those_of_the_existing_implementation():
 
 def test_keyword_table_is_small_and_plain():
     assert len(PREFIXES) < 50
-    assert not any(is_command(" ".join(place[0] for place in prefix) + " t") for prefix in BORROWED)
-    assert all(word == word.upper() for prefix in PREFIXES for place in prefix for word in place)
+    assert not any(is_command(" ".join(words[0] for words in prefix) + " t") for prefix in BORROWED)
+    assert all(word == word.upper() for prefix in PREFIXES for words in prefix for word in words)

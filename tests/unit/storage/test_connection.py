@@ -162,8 +162,8 @@ AZURE = "abfss://c@acc.dfs.core.windows.net/t"
 )
 def test_azure_credentials_are_found_when_spelled_so(options, wanted):
     found = config(AZURE, options, environ={"AZURE_STORAGE_ACCOUNT_KEY": "environment"})
-    place = {"azure_storage_account_name": "acc", "azure_skip_signature": "false"}
-    assert found == place | wanted
+    account = {"azure_storage_account_name": "acc", "azure_skip_signature": "false"}
+    assert found == account | wanted
 
 
 def test_azure_environment_is_used_when_nothing_else_is_set():
