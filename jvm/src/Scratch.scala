@@ -18,7 +18,7 @@ object Scratch {
   private val Prefix = "indextables-jvm"
   // not the name of the engine's lock files: its locks and Java's do not see each other
   private val Lock = "jvm.lock"
-  /** A new folder has no lock for a moment. */
+  /** A younger folder may not have its lock yet. */
   private val YoungMs = 60 * 1000L
   private val pid = ProcessHandle.current().pid()
 

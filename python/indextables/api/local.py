@@ -46,8 +46,8 @@ from indextables.sql.select import parse_function, parse_key, parse_sort_key
 if TYPE_CHECKING:
     from indextables.api.page import Page
 
-# limit of the splits in all cached plans of a table; a plan counts as at least so many splits: the
-# garbage collector goes through plans that are never asked for again, as those of lookups
+# limit of the splits in all cached plans of a table, and the least that a plan counts as: the
+# garbage collector traverses cached plans, even those that are never reused, such as lookups
 _PLANNED_SPLITS, _LEAST_SPLITS = 4096, 16
 
 
@@ -390,7 +390,7 @@ class Table:
         return tuple(parse_sort_key(text, names) for text in order_by)
 
     def _chosen(self, columns: Names | None) -> tuple[str, ...]:
-        """The names of the columns that are asked for: all of them unless some are named."""
+        """The names of the requested columns, by default all."""
         return arguments.names_of(columns or (), "columns") or self._names
 
     @cached_property

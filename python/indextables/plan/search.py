@@ -23,9 +23,9 @@ QueryCheck = Callable[[str, list[str]], object]
 def settle_search(
     search: Search, columns: Columns, max_unqualified: int, check_query: QueryCheck | None
 ) -> Search:
-    """The search that is asked; what is wrong with it is raised before any task starts.
+    """The search to run; errors in it are raised before any task starts.
 
-    TEXTSEARCH takes whatever a person types: what is not a query is looked for as plain words.
+    TEXTSEARCH accepts any string: one that is not a query is searched as plain words.
     """
     try:
         _check_search(search, columns, max_unqualified, check_query)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _WHOLE = r"^-?\d{1,18}$"
 _NUMBER = r"^-?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
-# where other writers cut even numbers, unless they are told to cut earlier
+# where other writers truncate even numbers, unless they are configured to truncate earlier
 _CUT_LENGTH = 32
 # our splits, whose numbers are never cut
 _OURS = r"(^|/)splits/split-[^/]+\.split$"

@@ -219,7 +219,7 @@ def _listed(column: pa.ChunkedArray) -> list[Any]:
 def sources_of(
     files: pa.Table, query_of: Sequence[int], prewarmed: Sequence[bool] | None = None
 ) -> list[Source]:
-    """The splits of a plan, as tasks name them; some are loaded before they are asked."""
+    """The splits of a plan, as tasks name them; some are loaded before they are queried."""
     # a companion at a version of its source has these
     more = (HIDDEN, PENDING, "numRecords") if files.schema.get_field_index(PENDING) >= 0 else ()
     rows_of = zip(*(_listed(files.column(name)) for name in (*_OF_SPLITS, *more)), strict=True)

@@ -35,7 +35,7 @@ MISSPELLED = _prefixes(_OWN, _DECIDING_WORDS - 1)
 
 
 def is_command(text: str) -> bool:
-    """Whether this statement is one of ours, not Spark's."""
+    """Whether this is an IndexTables statement, not one of Spark's."""
     words = leading_words(text, _DECIDING_WORDS)
     return any(
         len(words) >= len(prefix)

@@ -228,7 +228,7 @@ impl BlockReader {
         self.current = None;
         let compressed = self.compressed(block)?;
         let (size, body) = sized(&compressed)?;
-        // where documents begin is told at the end of the block: the first ones are gone through, and may be longer
+        // document offsets are at the end of the block: documents are read in order instead, and the first may be longer
         let share = size / count as usize * (last as usize + 1);
         lz4::decompress(body, size, share + share / 4 + 64, &mut self.buffer)?;
         let mut rest = Cursor::new(&self.buffer);
@@ -309,7 +309,7 @@ impl BlockReader {
     }
 }
 
-/// The length of a block, which is told before it.
+/// The length of a block, which is stored before it, and its bytes.
 fn sized(compressed: &[u8]) -> Result<(usize, &[u8])> {
     let (size, body) =
         compressed.split_first_chunk::<4>().ok_or_else(|| damaged("a block is too short"))?;

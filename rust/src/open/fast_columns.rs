@@ -9,8 +9,7 @@ use tantivy::columnar::{Cardinality, Column, DynamicColumn};
 
 use crate::error::Result;
 
-/// Whether numbers ascend is found out when a column was asked for so often that a pass over so many rows each time pays
-/// off.
+/// Whether numbers ascend is checked once the queries of a column, at this many rows each, have paid for a pass over it.
 const ROWS_PER_QUERY: u32 = 16_384;
 /// Rows that are compared to see at once that numbers do not ascend.
 const SAMPLED: u32 = 32;

@@ -46,7 +46,7 @@ struct Rows<'a> {
     count: usize,
     fields: Fields,
     columns: HashMap<&'a str, (&'a Described, ArrayRef)>,
-    /// Tokens of columns, made when first asked for.
+    /// Tokens of columns, created at first use.
     words: RefCell<HashMap<String, Rc<Words>>>,
 }
 

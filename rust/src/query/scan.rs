@@ -153,7 +153,7 @@ pub fn scan_column(
     })
 }
 
-/// Nested columns are only ever asked whether they are there; their text tells.
+/// Nested columns are only tested for null, which their text shows.
 fn scan_type(column: &Column) -> DataType {
     if column.is_json() && !column.outside { TEXT } else { column.data_type.clone() }
 }

@@ -12,7 +12,7 @@ use crate::query::{Node, build};
 
 /// The scores of a query in one segment, for rows in ascending order.
 pub enum Points {
-    /// Every row that is asked matches.
+    /// Every row matches.
     Constant(f64),
     Leaf(Box<dyn Scorer>),
     All(Vec<Points>),

@@ -60,7 +60,7 @@ pub(super) fn handle() -> Result<Handle> {
     Ok(runtime()?.handle().clone())
 }
 
-/// Runs a future to its end on the shared runtime, or until this thread is asked to stop: then its requests
+/// Runs a future to completion on the shared runtime, or until this thread is canceled: then its requests
 /// are abandoned.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output> {
     let runtime = runtime()?;

@@ -7,7 +7,7 @@ use arrow::compute;
 use arrow::datatypes::{DataType, Decimal128Type, DecimalType, Int64Type};
 use serde_json::{Value, json};
 
-/// The bounds of some values; what is not comparable or not asked for has none.
+/// The bounds of some values; values that are not comparable or not requested have none.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Bounds {
     #[default]

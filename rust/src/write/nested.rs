@@ -162,7 +162,7 @@ pub fn whole_numbers(array: &ArrayRef) -> Result<Int64Array> {
     Ok(array.as_primitive::<Int64Type>().clone())
 }
 
-/// Strings as text if they are, else as asked for.
+/// Strings as text if they are valid UTF-8, otherwise as requested.
 fn decoded(array: &ArrayRef, strings: Strings) -> Result<Node> {
     let bytes = bytes_of(array)?;
     Ok(match (LargeStringArray::try_from_binary(bytes.clone()), strings) {

@@ -31,7 +31,7 @@ pub struct Scratch {
 
 const PREFIX: &str = "indextables-";
 const LOCK: &str = "owner.lock";
-/// A new folder has no lock for a moment.
+/// A younger folder may not have its lock yet.
 const YOUNG: Duration = Duration::from_secs(60);
 /// The parent folders that this process has cleaned.
 static CLEANED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);

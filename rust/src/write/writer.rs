@@ -101,7 +101,7 @@ impl SplitWriter {
         }
     }
 
-    /// Stops finishing when asked.
+    /// The handle that cancels finishing.
     pub fn cancel(&self) -> Cancel {
         self.cancel.clone()
     }
