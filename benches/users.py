@@ -165,7 +165,7 @@ def _beside_work(spark: Any) -> Iterator[Result]:
         got = load(lookup(spark, "events"), 4)
         done.set()
         working.result()
-    what = f"4 users beside scans and merges, p99 {got.p99_ms:.0f} ms"
+    what = f"4 users during scans and merges, p99 {got.p99_ms:.0f} ms"
     yield Result(what, got.rate, "queries/s")
 
 

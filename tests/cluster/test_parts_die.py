@@ -25,7 +25,7 @@ from tests.crash.test_kill import check_purge
 from tests.processes import below
 
 pytestmark = pytest.mark.spark
-# longer than any of the statements takes on a busy machine; what takes longer hangs
+# longer than any statement takes on a busy machine; anything slower hangs
 PATIENCE_S = 240
 # kills happen within the usual time of a statement
 SOON_S = 3.0

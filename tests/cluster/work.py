@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 ROWS = 3000
-# one row in so many
+# one row in this many
 SOME = 3
 TASKS = {"spark.indextables.read.local.enabled": "false"}
 

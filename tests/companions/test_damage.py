@@ -131,7 +131,7 @@ def test_an_indexed_file_is_damaged(index: Index, kind: str, options: dict[str, 
     assert (table.count(), table.count(query="word3")) == (50, 5)
 
 
-# an unread file cannot be told from another one with the same size and number of rows
+# an unread file cannot be distinguished from another one with the same size and number of rows
 @pytest.mark.parametrize("kind", sorted({*DAMAGE} - {"replaced"}))
 def test_a_pending_file_is_damaged(index: Index, kind: str):
     damage, code = DAMAGE[kind]

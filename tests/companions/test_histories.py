@@ -20,7 +20,7 @@ HISTORIES = {
 }
 FAST = range(int(os.environ.get("COMPANION_HISTORIES", "8")))
 STEPS, QUERIES = 7, 3
-# the second makes a split of every file
+# with the second clause, every file gets its own split
 SIZES = ("", "TARGET INPUT SIZE 1000")
 
 

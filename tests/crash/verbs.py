@@ -42,7 +42,7 @@ Row = tuple[int, int, str]
 
 @dataclass
 class Location:
-    """Where a table lies, and with which options it is reached."""
+    """The location of a table, and the options to access it."""
 
     path: str
     options: dict[str, str] = field(default_factory=dict)

@@ -66,7 +66,7 @@ def sidecar_2(spark: SparkSession, path: str) -> DataFrame:
 
 
 def trigrams(spark: SparkSession, path: str) -> DataFrame:
-    """Fields of trigrams beside a text and a string column; words by a filtered analyzer."""
+    """Fields of trigrams for a text and a string column; words by a filtered analyzer."""
     options = {"indexing.typemap.message": "text+ngram", "indexing.typemap.name": "string+ngram"}
     options |= {"indexing.tokenizer.message": "identifiers", "indexing.stopwords.message": "en"}
     frame = spark.sql(ALL_TYPES)

@@ -25,7 +25,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """The links of a page that lead nowhere."""
+    """The broken links of a page."""
     found = []
     for link in LINK.findall(BLOCK.sub("", page.read_text("utf-8"))):
         if link.startswith(("http://", "https://", "mailto:")):

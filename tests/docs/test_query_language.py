@@ -14,7 +14,7 @@ from indextables.plan.matching import describe_rows, query_tree
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/guides/query-language.md").read_text("utf-8")
 OPTIONS = {"indexing.typemap.title": "text", "indexing.typemap.message": "text"}
-NOW = 1_790_000_000_000_000  # in 2026, after every row
+NOW = 1_790_000_000_000_000  # in 2026, later than every row
 
 
 def cells(text: str) -> list[list[str]]:

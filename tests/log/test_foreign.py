@@ -66,7 +66,7 @@ def test_a_manifest_is_found_however_its_path_is_written(table, kind, form):
     put_state(table, listed, manifest_at=at, form=form)
     log = table.reopen()
     assert paths(log.snapshot()) == ["b"]
-    # a later state of ours must still find it
+    # a later state of this writer must still find it
     log.commit(change.append(log.snapshot(), [add("c", partition={"n": "3"})]))
     log.checkpoint()
     fresh = table.reopen().snapshot()

@@ -167,7 +167,7 @@ def test_a_column_keeps_its_values_when_the_source_renames_it(world, tmp_path):
     world.spec = SourceSpec(world.spec.place, tuple(addresses))
     file = world.add("a", rows)
     (split,) = feed_files(world.write, world.spec, [file], {})
-    # `level` is `message` now, and what was `message` has been dropped for another column
+    # `level` was renamed to `message`, and the old `message` was dropped for another column
     now = (Address("id", ("c-1",)), Address("message", ("c-2",)), Address("level", ("c-9",)))
     native = open_source(SourceSpec(world.spec.place, now))
     footer = (split.footer_start, split.footer_end)

@@ -245,7 +245,7 @@ def replayed(options, before: list[dict[Row, Row]], meant: dict) -> dict[Row, Ro
         model.rows = {key: row for key, row in model.rows.items() if row not in gone}
     else:
         for old, new in zip(meant["old"], meant["new"], strict=True):
-            assert model.rows[model.key(tuple(old))] == tuple(old), "an update undid a change"
+            assert model.rows[model.key(tuple(old))] == tuple(old), "an update lost a change"
             model.rows[model.key(tuple(old))] = tuple(new)
     return model.rows
 
@@ -285,7 +285,7 @@ def check(world, options, partitions, record) -> None:
     assert len(seen) == len(set(seen)), "a commit occurs twice"
     for identity, answer in record:
         if answer != "unknown":
-            assert (identity in seen) == (answer == "yes"), f"{answer}, but not so"
+            assert (identity in seen) == (answer == "yes"), f"{identity}: recorded {answer}"
     # exactly the files without references are purged
     world.now += 48 * 3_600_000
     opened = OpenTable(log, newest, table.spec(newest).settings)

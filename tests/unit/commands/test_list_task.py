@@ -100,7 +100,7 @@ def test_a_table_without_partitions_is_listed_without_tasks(make):
 
 def test_the_oldest_of_all_tasks_go_first(make, monkeypatch):
     monkeypatch.setattr(list_task, "_LISTINGS", 1)  # each folder has a task,
-    monkeypatch.setattr(list_task, "_TASKS", 2)  # and results come back in several pieces
+    monkeypatch.setattr(list_task, "_TASKS", 2)  # and results are returned in several pieces
     table = make(("day",), BY_TASKS | {"spark.indextables.purge.maxFilesToDelete": "2"})
     for day in range(5):
         table.put(f"orphan-{day}", day=f"d{day}", age_hours=OLD + day)

@@ -81,7 +81,7 @@ def test_literals_beyond_the_column_need_no_index():
 
 def test_floats_are_compared_with_the_float_beside_a_double():
     found = bound("<", cast("x", "double"), lit(0.1, "double"))
-    # the nearest float lies above 0.1
+    # the nearest float is above 0.1
     assert found.upper.inclusive is False
     assert found.upper.value > 0.1
     assert bound("=", cast("x", "double"), lit(0.1, "double")) == never("x")

@@ -80,7 +80,7 @@ def splits_table(splits):
 
 
 def rows_of(world, files, *, rows_known):
-    """The rows that a read finds: visible documents, and all live rows of pending files."""
+    """The rows that a read finds: visible documents and all live rows of pending files."""
     table = files_table(files, rows_known=rows_known)
     deleted = {f.path: BitMap(f.deleted) for f in files if f.deleted}
     covered = cover(splits_table(world.splits), table, deleted)

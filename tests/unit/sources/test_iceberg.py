@@ -162,7 +162,7 @@ def test_identity_values_come_from_the_metadata(tmp_path, catalog):
     with table.update_spec() as change:
         change.remove_field("day")
     table.append(pa.table({"id": [4], "day": ["z"]}))
-    # from now on a file may hold several days: the column is read from the files
+    # a file may now have several days: the column is read from the files
     assert source(tmp_path).snapshot().partition_columns == ()
 
 

@@ -56,7 +56,7 @@ def test_every_cache_key_changes_an_option_when_it_is_set():
         assert cache_options(resolve({option.key: value})) != plain, option.key
     used = [option for option in keys.OPTIONS if option.status is Status.USED]
     named = {option for option in used if option.key.startswith("cache.")}
-    # passed to the planner, and with the plan of reading
+    # passed to the planner, and to tasks with the scan
     elsewhere = {keys.QUERY_CACHE, keys.COALESCE_MAX_GAP, keys.MAX_CONCURRENT_LOADS}
     assert named - set(values) == elsewhere
 
