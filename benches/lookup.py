@@ -18,7 +18,7 @@ def run() -> list[Result]:
         return list(spark.sql(SQL.format(t=view)).collect())
 
     if ask("events") != ask("parquet_events"):
-        raise AssertionError("another answer than Parquet")
+        raise AssertionError("answer differs from Parquet")
     ours = median_ms(lambda: ask("events"))
     theirs = median_ms(lambda: ask("parquet_events"))
     spark.stop()
