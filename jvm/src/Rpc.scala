@@ -12,7 +12,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import net.razorvine.pickle.Pickler
 import org.apache.hadoop.conf.Configuration
 
-import org.apache.spark.{SparkContext, SparkEnv, SparkException}
+import org.apache.spark.{JobArtifactSet, SparkContext, SparkEnv, SparkException}
 import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SQLExecution
@@ -99,7 +99,7 @@ object Rpc {
     if (again) call.persistently()
     else {
       new Call("ping", s"""{"protocol":$Protocol}""").persistently()
-      call.runInPython()
+      call.run()
     }
   }
 
@@ -158,6 +158,12 @@ object Rpc {
     case found => found
   }
 
+  private def applicationConf(): SQLConf = {
+    val conf = new SQLConf
+    for (e <- Option(SparkEnv.get); (k, v) <- e.conf.getAll if k.startsWith("spark.sql.")) conf.setConfString(k, v)
+    conf
+  }
+
   private def sessionConf(local: Boolean): ObjectNode = {
     val conf = settings
     val node = json()
@@ -189,9 +195,21 @@ object Rpc {
     // Spark's daemon only imports worker modules whose name starts with "pyspark".
     override val workerModule = "pyspark_indextables.planner"
 
+    /**
+     * Spark starts separate processes for sessions and for some of their settings. All calls must reach the one that the
+     * pings keep alive, so they run without a session, with the settings of the application.
+     */
+    final def run(): Reply = {
+      val session = SparkSession.getActiveSession
+      SparkSession.clearActiveSession()
+      try JobArtifactSet.withActiveJobArtifactState(null) {
+        SQLConf.withExistingConf(applicationConf()) { runInPython() }
+      } finally session.foreach(SparkSession.setActiveSession)
+    }
+
     /** Spark may still hold idle processes, or a daemon, that were killed; each call detects one of them. */
     @tailrec final def persistently(tries: Int = Held): Reply =
-      Try(runInPython()) match {
+      Try(run()) match {
         case Failure(Lost(_)) if tries > 1 => persistently(tries - 1)
         case answer => answer.get
       }
@@ -229,9 +247,10 @@ object Rpc {
           Thread.sleep(5000)
           lines.closeIdle(seconds = 5)
         }
-        // not over a line: Spark must see that the process is in use
-        if (SparkEnv.get != null) new Call("ping", s"""{"protocol":$Protocol}""").runInPython()
+        // not over a line: Spark must see that the process is in use. A ping that fails met a process that was killed;
+        // another process may be answering a long call
+        if (SparkEnv.get != null) Try(new Call("ping", s"""{"protocol":$Protocol}""").run())
       }
-    } catch { case _: Exception => () } // the next call starts it again
+    } catch { case _: InterruptedException => () } // the next call starts it again
   }
 }

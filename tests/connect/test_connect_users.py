@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.connect.session import SparkSession
+from tests.processes import Process, all_processes, below, kill
 
 from indextables import IndexTable
 
@@ -119,3 +121,25 @@ def test_explain_shows_what_was_pushed(remote, events):
         column(remote.sql("EXPLAIN FORMATTED SELECT id FROM day WHERE message indexquery 'cart'"))
     )
     assert "cart" in plan
+
+
+def planner_processes(address: str) -> list[Process]:
+    """The planner processes of the server, and the daemons that fork them."""
+    port = address.rpartition(":")[2].encode()
+    (server,) = (
+        p for p in all_processes() if b"SparkConnectServer" in p.command and port in p.command
+    )
+    return [p for p in below(server.pid) if b"pyspark_indextables.planner" in p.command]
+
+
+def test_sessions_share_one_planner(address, remote, events):
+    """Only one daemon is kept alive; a planner of another one would end after an idle minute."""
+    assert remote.table("day").count() == 3
+    before = planner_processes(address)
+    daemons = {p.pid for p in before} & {p.parent for p in before}
+    kill(*(p.pid for p in before if p.parent in daemons))
+    other = SparkSession.builder.remote(address).create()
+    assert other.read.format("indextables").load(events).count() == 3
+    after = planner_processes(address)
+    assert {p.parent for p in after} & {p.pid for p in after} == daemons
+    assert len(daemons) == 1
