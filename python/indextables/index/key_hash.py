@@ -11,6 +11,7 @@ spec: ROWS key hash
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,8 +156,7 @@ def _text(array: pa.Array) -> _Column:
 def _decimal(array: pa.Array) -> _Column:
     """Up to 18 digits are a long; wider ones 16 bytes of big-endian two's complement."""
     wide = array.cast(pa.decimal128(array.type.precision, array.type.scale))
-    zero = pa.scalar(0).cast(wide.type) if wide.null_count else None
-    wide = pc.fill_null(wide, zero) if zero is not None else wide
+    wide = pc.fill_null(wide, pa.scalar(Decimal(), wide.type)) if wide.null_count else wide
     raw = np.frombuffer(wide.buffers()[1], dtype=np.uint8).reshape(-1, 16)
     raw = np.ascontiguousarray(raw[wide.offset : wide.offset + len(wide)])
     if array.type.precision <= _COMPACT_PRECISION:

@@ -99,3 +99,12 @@ def test_nested_column_is_refused():
 def test_many_keys_are_hashed_without_a_loop():
     hashes = key_hash.hash_keys([pa.array(np.arange(200_000))])
     assert len(np.unique(hashes)) > 199_000
+
+
+@pytest.mark.parametrize(("precision", "room"), [(5, 0), (18, 0), (19, 16), (38, 16)])
+def test_a_null_decimal_has_no_value_whatever_its_precision(precision, room):
+    column = pa.array([decimal.Decimal("1.00"), None], pa.decimal128(precision, 2))
+    rows, starts = key_hash.binary_rows([column])
+    null = rows[starts[1] :].tobytes()
+    assert null[:8] == bytes([0, 1, 0, 0, 0, 0, 0, 0])  # the null bit of the first column
+    assert null[8:] == ((16 << 32) if room else 0).to_bytes(8, "little") + bytes(room)
