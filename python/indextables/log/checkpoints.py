@@ -15,7 +15,7 @@ from indextables.config.settings import Settings
 from indextables.engine.manifests import encode_manifest
 from indextables.errors import StorageError, error
 from indextables.log import codec, compaction, compression, entries, names, partitions, registry
-from indextables.log.actions import Action
+from indextables.log.actions import Action, Metadata
 from indextables.log.clock import Clock, backoff_seconds
 from indextables.log.reading import Reader
 from indextables.log.snapshot import Snapshot
@@ -144,8 +144,7 @@ class CheckpointWriter:
         mappings: Mapping[str, str],
         total_bytes: int,
     ) -> StateManifest:
-        configuration = registry.configured(snapshot.metadata.configuration, mappings)
-        metadata = replace(snapshot.metadata, configuration=configuration)
+        metadata = _with_mappings(snapshot.metadata, mappings)
         listed = sum(info.num_entries - info.supersedes for info in infos)
         return StateManifest(
             version=snapshot.version,
@@ -163,7 +162,8 @@ class CheckpointWriter:
     def _write_json(self, snapshot: Snapshot) -> Checkpoint:
         """The older format: every action that still matters, in one or more files."""
         table = snapshot.files()
-        head = [snapshot.protocol, snapshot.metadata, *kept_actions(snapshot)[1:]]
+        metadata = _with_mappings(snapshot.metadata, snapshot.registry)
+        head = [snapshot.protocol, metadata, *kept_actions(snapshot)[1:]]
         adds: list[Action] = list(entries.to_adds(table))
         step = self._settings.get(keys.ENTRIES_PER_MANIFEST)
         path = names.checkpoint_file(snapshot.version)
@@ -235,6 +235,12 @@ def kept_actions(snapshot: Snapshot) -> tuple[Action, ...]:
         *change.indexes.values(),
         *change.unknown,
     )
+
+
+def _with_mappings(metadata: Metadata, mappings: Mapping[str, str]) -> Metadata:
+    """The metadata with the document mappings that a state may keep apart from it."""
+    configuration = registry.configured(metadata.configuration, mappings)
+    return replace(metadata, configuration=configuration)
 
 
 def _pieces(table: pa.Table, step: int) -> list[pa.Table]:

@@ -78,24 +78,29 @@ def _with_registry(newest: Snapshot, actions: tuple[Action, ...]) -> tuple[Actio
     metadata = next((a for a in actions if isinstance(a, Metadata)), newest.metadata)
     if newest.protocol.min_reader_version < _DEDUPLICATED_SINCE:
         return actions
-    known = {**newest.registry, **registry.from_configuration(metadata.configuration)}
+    configured = registry.from_configuration(metadata.configuration)
+    known = {**newest.registry, **configured}
     hashes: dict[str, str] = {}
+    refs: set[str | None] = set()
     for action in actions:
         if isinstance(action, AddFile) and action.doc_mapping_json is not None:
             text = action.doc_mapping_json
             hashes.setdefault(text, registry.schema_hash(text))
-    fresh = {hashes[text]: text for text in hashes if hashes[text] not in known}
+        elif isinstance(action, AddFile):
+            refs.add(action.doc_mapping_ref)
+    # a state of another writer may keep mappings that its metadata does not have
+    known |= {hashes[text]: text for text in hashes if hashes[text] not in known}
+    fresh = {ref for ref in (*hashes.values(), *refs) if ref in known and ref not in configured}
     shortened = tuple(
         replace(a, doc_mapping_json=None, doc_mapping_ref=hashes[a.doc_mapping_json])
         if isinstance(a, AddFile) and a.doc_mapping_json is not None
         else a
         for a in actions
     )
-    wanted = {**known, **fresh}
     if metadata is newest.metadata and not fresh:
         return shortened
     # metadata replaces what was there: it must carry every mapping that a live file may name
-    full = replace(metadata, configuration=registry.configured(metadata.configuration, wanted))
+    full = replace(metadata, configuration=registry.configured(metadata.configuration, known))
     return (full, *(a for a in shortened if not isinstance(a, Metadata)))
 
 

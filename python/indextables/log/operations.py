@@ -52,7 +52,12 @@ def restore(read: Snapshot, target: Snapshot, **facts: Any) -> Transaction:
         same = {p for p in here.keys() & there.keys() if _same(here[p], there[p])}
         removed = [removal(here[path]) for path in here if path not in same]
         added = [
-            replace(add, data_change=True, added_at_version=0, added_at_timestamp=0)
+            replace(
+                _with_mapping(add, now, target),
+                data_change=True,
+                added_at_version=0,
+                added_at_timestamp=0,
+            )
             for path, add in there.items()
             if path not in same
         ]
@@ -61,6 +66,14 @@ def restore(read: Snapshot, target: Snapshot, **facts: Any) -> Transaction:
 
     facts.setdefault("parameters", {"version": target.version})
     return Transaction(Operation.RESTORE, read.version, rebuild=rebuild, **facts)
+
+
+def _with_mapping(add: AddFile, now: Snapshot, target: Snapshot) -> AddFile:
+    """The split with its document mapping if the newest version does not know its reference."""
+    ref = add.doc_mapping_ref
+    if ref is None or ref in now.registry or ref not in target.registry:
+        return add
+    return replace(add, doc_mapping_json=target.registry[ref])
 
 
 def _indexes_back(now: Snapshot, target: Snapshot) -> list[IndexFile]:
