@@ -36,8 +36,9 @@ def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
     """
     table.log.check_maintainable()
     version = table.snapshot.version
-    if not dry_run and not _has_whole_state(table, version):
-        version = table.log.checkpoint().version
+    if not dry_run and not table.log.reader.has_whole_state(version):
+        # a state of this version may be incomplete or damaged: then a new one is written
+        version = table.log.checkpoint(compact="only the latest version stays").version
     inventory = take_log_inventory(table.log)
     kept = _manifests_in_use(table, version)
     paths = [path for path in inventory.below(version) if path not in kept]
@@ -62,12 +63,6 @@ def run_truncate(table: OpenTable, *, dry_run: bool = False) -> list[Row]:
             "message": f"would delete {what}" if dry_run else f"deleted {what}",
         }
     ]
-
-
-def _has_whole_state(table: OpenTable, version: int) -> bool:
-    """Whether this version has a state that includes its metadata."""
-    listing = table.log.reader.listing()
-    return version in listing.states and table.log.reader.states.read(version).metadata is not None
 
 
 def _manifests_in_use(table: OpenTable, version: int) -> set[str]:

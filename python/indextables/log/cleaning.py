@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from indextables.log import names, retention
 from indextables.log.reading import Reader
@@ -49,7 +49,7 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
     """
     listed = {meta.path: meta.modified_ms for meta in reader.store.list(names.FOLDER)}
     files = _by_kind(listed, reader)
-    gone = retention.expired(files, policy, now_ms)
+    gone = _expired(files, reader, policy, now_ms)
     kept = [version for version in files.states if version not in gone.states]
     manifests = {p: t for p, t in listed.items() if names.is_manifest(p)}
     found = retention.orphans(manifests, _referenced(reader, kept), policy, now_ms)
@@ -71,6 +71,25 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
             # an empty folder left on a local disk would look like a state
             reader.store.remove_empty(folder)
     return cleaned
+
+
+def _expired(files: LogFiles, reader: Reader, policy: Policy, now_ms: int) -> Expired:
+    """The expired files, if the versions that stay can be read without them.
+
+    A damaged state or checkpoint covers no version files, nor does a state without metadata.
+    """
+    whole: set[int] = set()
+    while True:
+        gone = retention.expired(files, policy, now_ms)
+        useless = {v for v in gone.anchors if v not in whole and not reader.is_whole(v)}
+        if not useless:
+            return gone
+        whole |= {*gone.anchors} - useless
+        files = replace(
+            files,
+            checkpoints={v: t for v, t in files.checkpoints.items() if v not in useless},
+            states={v: t for v, t in files.states.items() if v not in useless},
+        )
 
 
 def _by_kind(listed: dict[str, int], reader: Reader) -> LogFiles:

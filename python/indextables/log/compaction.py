@@ -64,6 +64,8 @@ def reason(snapshot: Snapshot, limits: Limits) -> str | None:
     if snapshot.base is None:
         return "there is no state yet"
     state, change = snapshot.base.state, snapshot.change
+    if snapshot.base.is_damaged:
+        return "a manifest of the last state cannot be read"
     if not change.ours:
         return "another implementation wrote since the last state"
     replaced = change.adds.paths & (change.removes.keys() | state.tombstones)

@@ -10,6 +10,7 @@ from typing import Any
 from indextables.errors import error
 from indextables.log import json_values as read
 from indextables.log import names
+from indextables.log.names import Listing
 from indextables.log.reading import Reader
 from indextables.log.replay import Commit
 
@@ -38,22 +39,26 @@ def history(reader: Reader, limit: int | None = None) -> Iterator[HistoryEntry]:
     listing = reader.listing()
     if listing.latest is None:
         raise error("TABLE_NOT_FOUND", path=reader.store.url)
-    found = sorted({*listing.versions, *listing.states}, reverse=True)
+    found = sorted(_versions(listing), reverse=True)
     for version in found[:limit]:
-        entry = entry_of(reader, version, known=version in listing.versions)
+        entry = entry_of(reader, version, listing)
         if entry is not None:
             yield entry
 
 
-def entry_of(reader: Reader, version: int, *, known: bool = True) -> HistoryEntry | None:
-    """The entry of one version, if available; without a version file, from the age of its state."""
-    commit = reader.commit(version) if known else None
-    if commit is None:
-        meta = reader.store.head(names.state_file(version))
-        return (
-            None if meta is None else HistoryEntry(version, reader.states.read(version).created_at)
-        )
-    return _entry(commit, reader)
+def _versions(listing: Listing) -> set[int]:
+    return {*listing.versions, *listing.states, *listing.checkpoints}
+
+
+def entry_of(reader: Reader, version: int, listing: Listing) -> HistoryEntry | None:
+    """The entry of one version, if available; without a version file, from its checkpoint."""
+    commit = reader.commit(version) if version in listing.versions else None
+    if commit is not None:
+        return _entry(commit, reader)
+    if version in listing.states and reader.states.is_complete(version):
+        return HistoryEntry(version, reader.states.read(version).created_at)
+    meta = reader.store.head(names.checkpoint_file(version))
+    return None if meta is None else HistoryEntry(version, meta.modified_ms)
 
 
 def _entry(commit: Commit, reader: Reader) -> HistoryEntry:
@@ -82,22 +87,26 @@ def version_at(reader: Reader, timestamp_ms: int) -> int:
     first, last = listing.earliest, listing.latest
     if first is None or last is None:
         raise error("TABLE_NOT_FOUND", path=reader.store.url)
-    versions = [v for v in sorted({*listing.versions, *listing.states}) if v >= first]
+    versions = [v for v in sorted(_versions(listing)) if v >= first]
     low, high = 0, len(versions)
+    oldest = None
     while low < high:
         middle = (low + high) // 2
-        entry = entry_of(reader, versions[middle], known=versions[middle] in listing.versions)
-        if entry is None or entry.timestamp_ms <= timestamp_ms:
+        entry = entry_of(reader, versions[middle], listing)
+        if entry is None:
+            # only the folder of a state is left
+            del versions[middle]
+            high -= 1
+        elif entry.timestamp_ms <= timestamp_ms:
             low = middle + 1
         else:
-            high = middle
+            high, oldest = middle, entry
     if low == 0:
-        earliest = entry_of(reader, versions[0], known=versions[0] in listing.versions)
         raise error(
             "TIMESTAMP_NOT_AVAILABLE",
             timestamp=_render(timestamp_ms),
             path=reader.store.url,
-            first=_render(earliest.timestamp_ms if earliest else 0),
+            first=_render(oldest.timestamp_ms if oldest else 0),
         )
     return versions[low - 1]
 

@@ -157,6 +157,8 @@ class Log:
     def _stands_uncompact(self, at: Snapshot, limits: compaction.Limits) -> bool:
         if self.reader.newest_state(at.version) != at.version:
             return False
+        if not self.reader.has_whole_state(at.version):
+            return True
         state = self.reader.states.read(at.version)
         step = compaction.entries_per_manifest(state.num_files, bool(at.partition_columns), limits)
         packed = max(1, -(-state.num_files // step))

@@ -76,6 +76,11 @@ class StateBase:
     replayed: Callable[[IndexTablesError], pa.Table]
     _memo: dict[str, pa.Table] = field(default_factory=dict, repr=False, compare=False)
 
+    @property
+    def is_damaged(self) -> bool:
+        """Whether a manifest could not be read."""
+        return "replayed" in self._memo
+
     def files(self, keep: KeepManifest | None) -> pa.Table:
         """The live entries of the chosen manifests; of all manifests if one cannot be read."""
         if "replayed" in self._memo:

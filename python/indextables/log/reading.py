@@ -177,24 +177,34 @@ class Reader:
                 return self._from_base(listing, base, target)
             except (CorruptError, StorageError) as cause:
                 _log.warning("version %d of `%s`: %s", base, self.store.url, cause)
-                failure = failure or cause
+                if self._exists(listing, base):
+                    failure = failure or cause
         if not strict:
             return None
         raise failure or self.unavailable(target, listing)
 
+    def _exists(self, listing: Listing, base: int) -> bool:
+        """Whether a base is more than the folder that a clean-up left of a state."""
+        return base not in listing.states or self.states.is_complete(base)
+
     def _from_base(self, listing: Listing, base: int, target: int) -> Snapshot:
-        if base in listing.states:
-            start, state_base, timestamp = self._start_from_state(base)
-        elif base in listing.checkpoints:
-            actions = self._checkpoint(base)
-            start = replay(Change(ours=False), [Commit(base, part) for part in actions])
-            state_base, timestamp = None, 0
-        else:
-            start, state_base, timestamp = Change(), None, 0
+        start, state_base, timestamp = self._start(listing, base)
         commits = self.commits(base + 1, target)
         change = replay(start, commits)
         last = commits[-1] if commits else Commit(target, (), timestamp)
         return self.snapshot_of(last, change, state_base, base)
+
+    def _start(self, listing: Listing, base: int) -> tuple[Change, StateBase | None, int]:
+        if base in listing.states:
+            try:
+                return self._start_from_state(base)
+            except (CorruptError, StorageError):
+                if base not in listing.checkpoints:
+                    raise
+        if base in listing.checkpoints:
+            commits = [Commit(base, part) for part in self._checkpoint(base)]
+            return replay(Change(ours=False), commits), None, 0
+        return Change(), None, 0
 
     def _start_from_state(self, version: int) -> tuple[Change, StateBase, int]:
         state = self.states.read(version)
@@ -235,6 +245,32 @@ class Reader:
                 raise error("FILE_MISSING", path=part)
             actions.append(codec.decode_actions(content, part, whole=False, limit=self._limit))
         return actions
+
+    def is_whole(self, version: int) -> bool:
+        """Whether a version can be read from its state or checkpoint alone."""
+        return self.has_whole_state(version) or self._succeeds(self._has_checkpoint, version)
+
+    def has_whole_state(self, version: int) -> bool:
+        """Whether a version can be read from its state alone."""
+        return self._succeeds(self._has_state, version)
+
+    def _succeeds(self, check: Callable[[int], bool], version: int) -> bool:
+        try:
+            return check(version)
+        except (CorruptError, StorageError) as cause:
+            if not cause.is_lasting:
+                raise
+            _log.warning("version %d of `%s`: %s", version, self.store.url, cause)
+            return False
+
+    def _has_state(self, version: int) -> bool:
+        state = self.states.read(version)
+        self.manifests.read(state.manifests)
+        return state.metadata is not None
+
+    def _has_checkpoint(self, version: int) -> bool:
+        commits = [Commit(version, part) for part in self._checkpoint(version)]
+        return replay(Change(), commits).metadata is not None
 
     def _parts(self, version: int, head: codec.CheckpointHead) -> list[str]:
         """The parts of a checkpoint whose head does not list them, found by their names."""

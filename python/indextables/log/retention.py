@@ -45,11 +45,16 @@ class LogFiles:
 
 @dataclass(frozen=True)
 class Expired:
-    """The files that may be deleted."""
+    """The files that may be deleted.
+
+    `anchors` are the versions of the states or checkpoints without which the deleted version files
+    would be needed.
+    """
 
     versions: tuple[int, ...] = ()
     checkpoints: tuple[int, ...] = ()
     states: tuple[int, ...] = ()
+    anchors: tuple[int, ...] = ()
 
 
 def expired(files: LogFiles, policy: Policy, now_ms: int) -> Expired:
@@ -68,6 +73,7 @@ def expired(files: LogFiles, policy: Policy, now_ms: int) -> Expired:
     state_limit = now_ms - policy.state_hours * HOUR_MS
     kept_bases |= {v for v, changed in files.states.items() if changed > state_limit}
     gone: set[int] = set()
+    used: set[int] = set()
     for segment in _segments(sorted(files.versions)):
         young = [v for v in segment if files.versions[v] > too_old]
         first = young[0] if young else max(segment)
@@ -75,7 +81,9 @@ def expired(files: LogFiles, policy: Policy, now_ms: int) -> Expired:
         if not anchors:
             continue
         kept_bases.add(anchors[-1])
-        gone |= {v for v in segment if v <= anchors[-1] and files.versions[v] <= too_old}
+        old = {v for v in segment if v <= anchors[-1] and files.versions[v] <= too_old}
+        used |= {anchors[-1]} if old else set()
+        gone |= old
     gone.discard(newest)
     return Expired(
         tuple(sorted(gone)),
@@ -87,6 +95,7 @@ def expired(files: LogFiles, policy: Policy, now_ms: int) -> Expired:
             )
         ),
         tuple(sorted(v for v in files.states if v not in kept_bases)),
+        tuple(sorted(used)),
     )
 
 

@@ -28,6 +28,10 @@ class Base(Interface):
     def state(self) -> StateManifest:
         """The content of the checkpoint."""
 
+    @property
+    def is_damaged(self) -> bool:
+        """Whether it has been found to be unreadable."""
+
     def files(self, keep: KeepManifest | None) -> pa.Table:
         """Its live entries in the chosen manifests."""
 
