@@ -21,7 +21,7 @@ from indextables.commands.grammar import (
     SpanKind,
     columns,
 )
-from indextables.commands.purge_plan import plan_purge_by_tasks
+from indextables.commands.purge_plan import plan_purge_by_tasks, without_new_references
 from indextables.commands.target import Target, open_target
 from indextables.config import maintenance as keys
 from indextables.errors import error
@@ -81,11 +81,14 @@ def run_purge(
     hours = _retention_hours(table.settings, older_than_hours)
     policy = _policy(table.settings, log_hours)
     plan = yield from plan_purge_by_tasks(table, policy, started - hours * HOUR_MS)
-    for orphan in plan.orphans:
-        _log.info("%s `%s`", "would delete" if dry_run else "deleting", orphan.path)
     failed: list[str] = []
     if not dry_run:
         table.log.clean(policy)
+        # from now on no version that is gone can be restored
+        plan = without_new_references(table, plan)
+    for orphan in plan.orphans:
+        _log.info("%s `%s`", "would delete" if dry_run else "deleting", orphan.path)
+    if not dry_run:
         failed = yield from delete_files(table, [orphan.path for orphan in plan.orphans])
     return [_row(table, plan, hours, failed, started, dry_run=dry_run)]
 

@@ -6,7 +6,8 @@ referenced. Files of a running writer that are not yet committed are protected b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from indextables.commands.list_task import find_unreferenced
@@ -30,11 +31,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PurgePlan:
-    """The files to delete: files of the log, and orphaned data files."""
+    """The files to delete: files of the log, and orphaned data files as of a version."""
 
     log: Cleaned
     orphans: tuple[StoredFile, ...]
     orphans_found: int
+    version: int
+
+
+def without_new_references(table: OpenTable, plan: PurgePlan) -> PurgePlan:
+    """The plan without files that came back since, because another process restored a version."""
+    newer = sorted(v for v in take_log_inventory(table.log).versions if v > plan.version)
+    if not newer:
+        return plan
+    referenced = find_references(table.log, newer, ())
+    orphans, left = plan_orphans(plan.orphans, referenced, inf, len(plan.orphans))
+    spared = len(plan.orphans) - left
+    return replace(plan, orphans=orphans, orphans_found=plan.orphans_found - spared)
 
 
 def plan_purge(table: OpenTable, policy: Policy, too_old_ms: float) -> PurgePlan:
@@ -63,7 +76,7 @@ def _plan_listed(
     cleaned, referenced = _kept(table, inventory, policy)
     limit = table.settings.get(keys.PURGE_MAX_FILES)
     orphans, count = plan_orphans(inventory.data, referenced, too_old_ms, limit)
-    return PurgePlan(cleaned, orphans, count)
+    return PurgePlan(cleaned, orphans, count, max(inventory.versions, default=-1))
 
 
 def _plan_large(table: OpenTable, policy: Policy, too_old_ms: float) -> Steps[PurgePlan]:
@@ -71,12 +84,13 @@ def _plan_large(table: OpenTable, policy: Policy, too_old_ms: float) -> Steps[Pu
     before = take_log_inventory(table.log)
     cleaned, referenced = _kept(table, before, policy)
     files, count = yield from find_unreferenced(table, referenced, too_old_ms)
-    newer = sorted(take_log_inventory(table.log).versions.keys() - before.versions)
+    version = max(before.versions, default=-1)
+    newer = sorted(v for v in take_log_inventory(table.log).versions if v > version)
     if newer:
         referenced = find_references(table.log, newer, ())
     limit = table.settings.get(keys.PURGE_MAX_FILES)
     orphans, left = plan_orphans(files, referenced, too_old_ms, limit)
-    return PurgePlan(cleaned, orphans, count - (len(files) - left))
+    return PurgePlan(cleaned, orphans, count - (len(files) - left), max([version, *newer]))
 
 
 def _kept(table: OpenTable, inventory: Inventory, policy: Policy) -> tuple[Cleaned, set[str]]:

@@ -9,7 +9,7 @@ from indextables.commands.delete_task import PER_TASK
 from indextables.commands.purge import run_purge
 from indextables.config.option import PREFIX
 from indextables.errors import InvalidError
-from indextables.log import names
+from indextables.log import Log, names, operations
 from indextables.log.actions import DeletionVector, RemoveFile
 from indextables.runtime.side_by_side import side_by_side
 from indextables.runtime.steps import finish
@@ -185,3 +185,27 @@ def test_parts_of_a_checkpoint_that_was_never_completed_stop_no_purge(make):
     table.log.store.put(part, b"{}")
     table.put("orphan", age_hours=500)
     assert _purge(table)["orphaned_files_deleted"] == 1
+
+
+def test_a_split_that_is_restored_during_the_purge_stays(make, monkeypatch):
+    table = make((), session=FREE)
+    old = table.put("old", age_hours=500)
+    table.commit(old)
+    table.commit(RemoveFile(old.path), table.put("new", age_hours=500))
+    table.log.checkpoint()
+    table.age(2000)
+    target = table.log.snapshot(1)
+    target.files()
+    clean = Log.clean
+
+    def restored_before(log, *given, **named):
+        if not named.get("dry_run"):
+            monkeypatch.setattr(Log, "clean", clean)
+            table.log.commit(operations.restore(table.log.snapshot(), target))
+        return clean(log, *given, **named)
+
+    monkeypatch.setattr(Log, "clean", restored_before)
+    metrics = _purge(table, older_than_hours=0, log_hours=0)
+    assert metrics["orphaned_files_deleted"] == metrics["orphaned_files_found"] == 0
+    assert old.path in table.stored()
+    assert table.paths() == [old.path]
