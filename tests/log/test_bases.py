@@ -103,6 +103,20 @@ def test_a_damaged_state_is_compacted_by_the_next_checkpoint(table):
     assert table.reopen().reader.has_whole_state(4)
 
 
+def test_manifests_stay_when_a_state_cannot_be_read(table):
+    table.log.checkpoint()
+    table.append("d")
+    table.log.checkpoint(compact="test")
+    table.append("e")
+    table.log.checkpoint(compact="test")
+    table.log.store.put(names.state_file(4), b"Obj\x01 nonsense")
+    table.clock.now += 2 * HOUR
+    done = table.reopen().clean(dataclasses.replace(NOW, state_hours=9))
+    assert done.versions
+    assert not done.manifests
+    assert paths(table.reopen().snapshot()) == ["a", "b", "c", "d", "e"]
+
+
 def test_a_checkpoint_serves_when_the_state_of_its_version_is_damaged(table):
     table.log.checkpoint()
     table.reopen(**{"state.format": "json"}).checkpoint()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from indextables.errors import CorruptError
 from indextables.log import names, retention
 from indextables.log.reading import Reader
 from indextables.log.retention import Expired, LogFiles, Policy
+
+_log = logging.getLogger("indextables.log")
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,12 @@ def clean(reader: Reader, policy: Policy, now_ms: int, *, dry_run: bool = False)
     gone = _expired(files, reader, policy, now_ms)
     kept = [version for version in files.states if version not in gone.states]
     manifests = {p: t for p, t in listed.items() if names.is_manifest(p)}
-    found = retention.orphans(manifests, _referenced(reader, kept), policy, now_ms)
+    found = _orphans(reader, manifests, kept, policy, now_ms)
     if not dry_run and found:
         # a state written in the meantime may list a manifest that was not listed before
         now = [v for v in reader.listing().states if v not in files.states]
         newer = [version for version in now if reader.states.is_complete(version)]
-        found = retention.orphans(manifests, _referenced(reader, [*kept, *newer]), policy, now_ms)
+        found = _orphans(reader, manifests, [*kept, *newer], policy, now_ms)
     cleaned = Cleaned(
         tuple(names.version_file(version) for version in gone.versions),
         (*_checkpoint_paths(listed, gone), *_stray_parts(listed, files, policy, now_ms)),
@@ -109,12 +113,20 @@ def _by_kind(listed: dict[str, int], reader: Reader) -> LogFiles:
     )
 
 
-def _referenced(reader: Reader, versions: list[int]) -> set[str]:
-    return {
-        f"{names.FOLDER}/{info.path}"
-        for version in versions
-        for info in reader.states.read(version).manifests
-    }
+def _orphans(
+    reader: Reader, manifests: dict[str, int], states: list[int], policy: Policy, now_ms: int
+) -> list[str]:
+    """The manifests that none of these states lists; none if a state cannot be read."""
+    try:
+        referenced = {
+            f"{names.FOLDER}/{info.path}"
+            for version in states
+            for info in reader.states.read(version).manifests
+        }
+    except CorruptError as cause:
+        _log.warning("manifests of `%s` are kept: %s", reader.store.url, cause)
+        return []
+    return retention.orphans(manifests, referenced, policy, now_ms)
 
 
 def _state_paths(listed: dict[str, int], gone: Expired) -> Iterator[str]:
