@@ -10,6 +10,7 @@ import pytest
 from tests.log import changes as change
 from tests.log.tables import HOUR, Table, add, paths
 
+from indextables.commands.describe_transaction_log import run_describe_transaction_log
 from indextables.commands.truncate_time_travel import run_truncate
 from indextables.config.settings import resolve
 from indextables.engine.manifests import encode_manifest
@@ -146,7 +147,12 @@ def test_the_folder_of_a_state_is_no_version(with_leftover):
     with pytest.raises(InvalidError, match="oldest available version is from"):
         with_leftover.reopen().snapshot(timestamp_ms=with_leftover.start)
     now = with_leftover.clock.now
-    assert with_leftover.reopen().snapshot(timestamp_ms=now).version == 4
+    log = with_leftover.reopen()
+    assert log.snapshot(timestamp_ms=now).version == 4
+    assert [entry.version for entry in log.history()] == [4, 3]
+    table = OpenTable(log, log.snapshot(), resolve({}))
+    rows = run_describe_transaction_log(table, include_all=True)
+    assert {row["version"] for row in rows} == {3, 4}
 
 
 @pytest.mark.parametrize("form", ["state in JSON", "checkpoint in JSON"])

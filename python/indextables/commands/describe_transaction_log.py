@@ -68,6 +68,8 @@ def run_describe_transaction_log(table: OpenTable, *, include_all: bool) -> list
         if version <= start or version > newest.version:
             continue
         commit = reader.commit(version) if version in listing.versions else None
+        if commit is None and not reader.exists(listing, version):
+            continue
         if commit is None:
             # clean-ups, and older writers, leave versions that exist as a checkpoint only
             rows += _checkpoint_rows(table, table.log.snapshot(version), listing)

@@ -177,15 +177,16 @@ class Reader:
                 return self._from_base(listing, base, target)
             except (CorruptError, StorageError) as cause:
                 _log.warning("version %d of `%s`: %s", base, self.store.url, cause)
-                if self._exists(listing, base):
+                if self.exists(listing, base):
                     failure = failure or cause
         if not strict:
             return None
         raise failure or self.unavailable(target, listing)
 
-    def _exists(self, listing: Listing, base: int) -> bool:
+    def exists(self, listing: Listing, base: int) -> bool:
         """Whether a base is more than the folder that a clean-up left of a state."""
-        return base not in listing.states or self.states.is_complete(base)
+        whole = base not in listing.states or base in listing.checkpoints
+        return whole or self.states.is_complete(base)
 
     def _from_base(self, listing: Listing, base: int, target: int) -> Snapshot:
         start, state_base, timestamp = self._start(listing, base)
