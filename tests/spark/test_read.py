@@ -84,6 +84,9 @@ def rows(spark, sql: str, table: str) -> list[str]:
         "SELECT id FROM @ ORDER BY ts DESC LIMIT 3",
         "SELECT id FROM @ ORDER BY id LIMIT 3 OFFSET 2",
         "SELECT count(*) FROM (SELECT * FROM @ LIMIT 7)",
+        "SELECT count(*) FROM (SELECT * FROM @ LIMIT 10 OFFSET 295)",
+        "SELECT 1 FROM @ WHERE kind = 1 OFFSET 97",
+        "SELECT count(*) FROM (SELECT id FROM @ ORDER BY id LIMIT 10 OFFSET 301)",
         "SELECT a.id FROM @ a JOIN @ b ON a.id = b.id WHERE a.kind = 1 AND b.id < 20",
     ],
 )

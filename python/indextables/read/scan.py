@@ -350,9 +350,17 @@ def run_scan(scan: Scan) -> pa.Table:
     if order:
         end = rows.num_rows if request.limit is None else request.limit
         rows = put_in_order(rows, order, end).select(request.output.names)
-    if request.limit is not None and rows.num_rows > request.limit:
-        rows = rows.slice(0, request.limit)
-    return rows.slice(request.offset) if request.offset else rows
+    return _cut(rows, request.offset, request.limit)
+
+
+def _cut(rows: pa.Table, offset: int, limit: int | None) -> pa.Table:
+    """The rows up to the limit, without those before the offset."""
+    end = rows.num_rows if limit is None else min(limit, rows.num_rows)
+    kept = max(end - offset, 0)
+    if rows.num_columns:
+        return rows.slice(offset, kept)
+    # Arrow does not slice a table without columns
+    return pa.table({"": pa.nulls(kept)}).select([])
 
 
 def run_small_scan(scan: Scan, most: int) -> pa.Table | None:
