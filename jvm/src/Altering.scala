@@ -103,6 +103,7 @@ object Altering {
       node
     case c: TableChange.UpdateColumnType => column(c.fieldNames).set[ObjectNode]("type", Encoder.typeOf(c.newDataType))
     case c: UpdateColumnPosition => column(c.fieldNames).set[ObjectNode]("move", position(c.position))
+    case _: TableChange.ClusterBy => Rpc.json().put("other", "CLUSTER BY")
     case other if Compat.hasConstraints => Constraints.change(other)
     case other => Rpc.json().put("other", other.getClass.getSimpleName)
   }

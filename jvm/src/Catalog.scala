@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
-import org.apache.spark.sql.catalyst.analysis.{NoSuchTableException, TableAlreadyExistsException, UnresolvedRelation}
+import org.apache.spark.sql.catalyst.analysis.{NoSuchTableException, RelationTimeTravel, TableAlreadyExistsException, UnresolvedRelation}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog._
@@ -105,6 +105,7 @@ object MissingPaths extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     plan.foreach {
+      case past: RelationTimeTravel => apply(past.relation)
       case u: UnresolvedRelation => u.multipartIdentifier match {
         case Seq(Names.Format, path) if !known.contains(path) =>
           TableState.load(Map("path" -> path).asJava).existing

@@ -125,7 +125,7 @@ object Needs {
         .foreach(a => named.add(a.name))
       val rows = node.putArray("rows")
       found.select(row).collect().foreach(r => rows.add(r.getInt(0)))
-    } catch { case e: AnalysisException => node.put("problem", e.getMessage) }
+    } catch { case e: AnalysisException => node.put("problem", e.getSimpleMessage) }
     node
   }
 

@@ -5,10 +5,10 @@ import java.util.{Collections, Map => JavaMap}
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.catalog.SupportsPartitionManagement
+import org.apache.spark.sql.connector.catalog.SupportsAtomicPartitionManagement
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.connector.expressions.{IdentityTransform, LiteralValue, Transform}
-import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.expressions.filter.{And, Or, Predicate}
 import org.apache.spark.sql.types.StructType
 
 object Partitions {
@@ -19,8 +19,8 @@ object Partitions {
   }
 }
 
-/** SHOW PARTITIONS and ALTER TABLE ... DROP PARTITION; partitions are created by writing rows. */
-trait Partitions extends SupportsPartitionManagement { self: IndexTable =>
+/** SHOW PARTITIONS, TRUNCATE TABLE ... PARTITION and ALTER TABLE ... DROP PARTITION; writing rows creates partitions. */
+trait Partitions extends SupportsAtomicPartitionManagement { self: IndexTable =>
   override def partitionSchema(): StructType = StructType(state.partitionColumns.map(state.schema(_)))
 
   override def listPartitionIdentifiers(names: Array[String], wanted: InternalRow): Array[InternalRow] = {
@@ -36,16 +36,27 @@ trait Partitions extends SupportsPartitionManagement { self: IndexTable =>
     found.toArray
   }
 
-  override def dropPartition(values: InternalRow): Boolean = {
-    val same = partitionSchema().zipWithIndex.map { case (field, i) =>
-      new Predicate("<=>", Array(Names.column(field.name),
-        LiteralValue(values.get(i, field.dataType), field.dataType)))
-    }
-    deleteWhere(same.toArray)
-    true
+  /** In one version. Spark also calls this for a single partition. */
+  override def dropPartitions(all: Array[InternalRow]): Boolean = {
+    if (all.nonEmpty) deleteWhere(Array(any(all.map(is))))
+    all.nonEmpty
   }
+  override def truncatePartitions(all: Array[InternalRow]): Boolean = dropPartitions(all)
+  override def truncatePartition(values: InternalRow): Boolean = dropPartitions(Array(values))
 
-  override def createPartition(values: InternalRow, properties: JavaMap[String, String]): Unit =
+  private def is(values: InternalRow): Predicate = partitionSchema().zipWithIndex.map { case (field, i) =>
+    new Predicate("<=>", Array(Names.column(field.name), LiteralValue(values.get(i, field.dataType), field.dataType)))
+  }.reduce(new And(_, _))
+
+  /** A balanced tree: there may be thousands of partitions. */
+  private def any(predicates: Array[Predicate]): Predicate =
+    if (predicates.length == 1) predicates.head
+    else {
+      val (some, others) = predicates.splitAt(predicates.length / 2)
+      new Or(any(some), any(others))
+    }
+
+  override def createPartitions(all: Array[InternalRow], properties: Array[JavaMap[String, String]]): Unit =
     throw new IndexTablesException("[UNSUPPORTED_CHANGE] partitions are created by writing rows")
   override def replacePartitionMetadata(values: InternalRow, properties: JavaMap[String, String]): Unit =
     throw new IndexTablesException("[UNSUPPORTED_CHANGE] partitions have no properties")

@@ -41,7 +41,13 @@ class Provider extends TableProvider with DataSourceRegister with CreatableRelat
     // A catalog passes table properties, DataFrameWriter.save() plain options. Only the former may write
     // through V2, because save() supports only `append` and `overwrite` there.
     val fromCatalog = Seq(TableCatalog.PROP_PROVIDER, TableCatalog.PROP_OWNER).exists(properties.containsKey)
-    val (found, asked) = (state(properties), schema)
+    try table(schema, partitioning, properties, fromCatalog)
+    catch { case e: IndexTablesException if fromCatalog => new UnreadableTable(e, properties) }
+  }
+
+  private def table(asked: StructType, partitioning: Array[Transform], properties: java.util.Map[String, String],
+      fromCatalog: Boolean): Table = {
+    val found = state(properties)
     // a save passes the schema of its rows; only a read of other columns is wrong
     if (fromCatalog || !found.exists || same(asked, found.schema))
       IndexTable(found.orElse(asked, partitioning), properties, writable = fromCatalog)

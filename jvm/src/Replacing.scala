@@ -29,6 +29,7 @@ class ReplacedTables(names: TableCatalog, rows: Boolean)
     case Some(table: IndexTable) if table.state.exists && stays(table, properties) =>
       val after = TableState.fresh(CatalogV2Util.v2ColumnsToStructType(columns), partitions)
       new Replacement(names, name, table, after, properties)
+    case Some(table: UnreadableTable) => table.report()
     case before =>
       before.foreach(_ => names.dropTable(name))
       new NewName(create(name, columns, partitions, properties, None), () => names.dropTable(name))

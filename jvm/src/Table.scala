@@ -74,6 +74,16 @@ object IndexTable {
     else new IndexTable(state, given, writable)
 }
 
+/** A table of a catalog that cannot be opened: it can be dropped, and any other statement reports why. */
+class UnreadableTable(failure: IndexTablesException, given: java.util.Map[String, String]) extends Table {
+  def report(): Nothing = throw failure
+  override def name(): String = Names.Format
+  override def columns(): Array[Column] = report()
+  override def schema(): StructType = report()
+  override def properties(): java.util.Map[String, String] = given
+  override def capabilities(): java.util.Set[TableCapability] = java.util.Set.of()
+}
+
 class IndexTable(val state: TableState, val given: java.util.Map[String, String], writable: Boolean,
     evolving: Boolean = false)
   extends Table with SupportsRead with SupportsWrite with SupportsMetadataColumns

@@ -55,6 +55,49 @@ def test_drop_partition(spark, name):
         spark.sql(f"ALTER TABLE {name} ADD PARTITION (day = DATE'2025-01-01', hour = 1)")
 
 
+def test_several_partitions_are_dropped_in_one_version(spark, name):
+    before = indextables.open(location(spark, name)).version
+    first = "PARTITION (day = DATE'2024-01-01', hour = 9)"
+    spark.sql(f"ALTER TABLE {name} DROP {first}, PARTITION (day = NULL, hour = 9)")
+    assert rows(spark, f"SELECT id FROM {name}") == [(2,)]
+    assert indextables.open(location(spark, name)).version == before + 1
+
+
+@pytest.mark.parametrize(
+    ("partition", "left"),
+    [
+        ("day = DATE'2024-01-01', hour = 9", [(2,), (3,)]),
+        ("day = DATE'2024-01-01'", [(3,)]),
+        ("hour = 9", [(2,)]),
+        ("hour = 7", [(1,), (2,), (3,)]),
+    ],
+)
+def test_truncate_partitions(spark, name, partition, left):
+    spark.sql(f"TRUNCATE TABLE {name} PARTITION ({partition})")
+    assert rows(spark, f"SELECT id FROM {name}") == left
+
+
+def test_an_unsupported_change_is_named(spark, name):
+    with pytest.raises(Exception, match=r"UNSUPPORTED_CHANGE\].*: CLUSTER BY; hint"):
+        spark.sql(f"ALTER TABLE {name} CLUSTER BY (id)")
+    with pytest.raises(Exception, match=r"UNSUPPORTED_CHANGE\].*every column; hint"):
+        spark.sql(f"ALTER TABLE {name} REPLACE COLUMNS (id INT)")
+    with pytest.raises(Exception, match="column `more` has type `variant`"):
+        spark.sql(f"ALTER TABLE {name} ADD COLUMN more VARIANT")
+
+
+def test_a_wrong_condition_of_a_command_is_one_line(spark, name):
+    with pytest.raises(Exception, match=r"PARTITION_PREDICATE\].*`nosuch`") as raised:
+        spark.sql(f"MERGE SPLITS {name} WHERE nosuch = 1").collect()
+    assert "Project" not in str(raised.value)
+
+
+def test_an_older_version_of_a_missing_path_is_a_missing_table(spark, table_path):
+    for version in ("VERSION AS OF 1", "TIMESTAMP AS OF '2024-01-01'"):
+        with pytest.raises(Exception, match="TABLE_NOT_FOUND"):
+            spark.sql(f"SELECT * FROM indextables.`{table_path}` {version}")
+
+
 def test_add_column_reaches_the_table_and_the_catalog(spark, name):
     spark.sql(f"ALTER TABLE {name} ADD COLUMN note STRING")
     spark.sql(f"INSERT INTO {name} (id, message, day, hour, note) VALUES (4, 'm', NULL, 1, 'n')")

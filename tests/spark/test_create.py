@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql.functions import col
 from pyspark.sql.types import StructType
 from tests.connect.server import HOME, environment, settings
@@ -168,6 +170,37 @@ def test_as_select_keeps_what_the_statement_says(spark, name, table_path, extern
     assert made.metadata.configuration["primary-key"] == "id"
     spark.sql(f"INSERT INTO {name} VALUES (1, 1), (1, 1)")
     assert rows(spark, f"SELECT * FROM {name}") == [(1, 1)]
+
+
+def test_a_create_that_fails_leaves_nothing(spark, name):
+    key = "spark.indextables.indexing.typemap.message"
+    for properties in (f"'{key}'='nosuch'", f"'{key}'='text', 'primary-key'='nosuch'"):
+        with pytest.raises(Exception, match="nosuch"):
+            spark.sql(
+                f"CREATE TABLE {name} (message STRING) USING indextables "
+                f"TBLPROPERTIES ({properties})"
+            )
+        assert not spark.catalog.tableExists(name)
+
+
+def test_a_damaged_table_can_be_dropped_and_nothing_else(spark, name):
+    spark.sql(f"CREATE TABLE {name} USING indextables AS SELECT 1 AS id")
+    path = IndexTable.forName(spark, name).path.removeprefix("file:")
+    log = Path(path, "_transaction_log")
+    (log / f"{len(list(log.glob('*.json'))):020}.json").write_text("damaged")
+    for statement in (
+        f"SELECT * FROM {name}",
+        f"INSERT INTO {name} VALUES (2)",
+        f"DESCRIBE {name}",
+        f"ALTER TABLE {name} ADD COLUMN more INT",
+        f"CREATE OR REPLACE TABLE {name} USING indextables AS SELECT 1 AS id",
+    ):
+        with pytest.raises(AnalysisException, match="FILE_CORRUPT"):
+            spark.sql(statement)
+    assert log.exists()
+    spark.sql(f"DROP TABLE {name}")
+    assert not spark.catalog.tableExists(name)
+    assert not log.exists()
 
 
 def test_a_failed_as_select_leaves_nothing(spark, name, table_path):

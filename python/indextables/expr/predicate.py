@@ -279,11 +279,11 @@ def parse_expression(value: dict[str, Any]) -> Expr:
     return Call(f"{name}_{value['field']}" if "field" in value else name, args, kind)
 
 
-def read_type(text: Any) -> DataType:
+def read_type(text: Any, column: str = "?") -> DataType:
     """A type as the hooks write it: Spark's JSON value, or the text of it."""
     if isinstance(text, str) and text[:1] in ('"', "{"):
         text = json.loads(text)
-    return parse_type(text)
+    return parse_type(text, column)
 
 
 def _truth(expr: Expr) -> Predicate:

@@ -99,7 +99,9 @@ def _change_column(schema: Struct, change: Mapping[str, Any]) -> Struct:
 
 def _new_field(given: Mapping[str, Any]) -> Field:
     metadata = given.get("metadata") or {}
-    field = Field(given["name"], read_type(given["type"]), given["nullable"], metadata)
+    field = Field(
+        given["name"], read_type(given["type"], given["name"]), given["nullable"], metadata
+    )
     if not field.nullable:
         raise error("UNSUPPORTED_CHANGE", change=f"ADD COLUMN `{field.name}` NOT NULL")
     for key, member in _NOTED.items():
@@ -126,7 +128,7 @@ def _drop(schema: Struct, column: tuple[str, ...], how: Mapping[str, Any]) -> St
         return schema
     gone = _get(schema, name)
     if len(schema.fields) == 1:
-        raise error("UNSUPPORTED_CHANGE", change=f"DROP COLUMN `{name}`, the only one")
+        raise error("UNSUPPORTED_CHANGE", change="DROP or REPLACE of every column")
     return Struct(tuple(f for f in schema.fields if f is not gone))
 
 
@@ -208,7 +210,7 @@ def _refuse(_schema: Struct, _column: tuple[str, ...], change: str) -> Struct:
 
 
 def _widen(field: Field, given: Any) -> Field:
-    kind = read_type(given)
+    kind = read_type(given, field.name)
     if not widens(field.type, kind):
         types = {"old": describe(field.type), "new": describe(kind)}
         reason = "values of it would be lost"
