@@ -19,36 +19,46 @@ import org.apache.spark.util.ArrayImplicits._
  */
 object MatchRows extends Rule[LogicalPlan] with PredicateHelper {
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!Compat.hasArrowFunctions) plan
-    else plan.resolveOperatorsUp {
-      case command: Command => command
-      case node if node.resolved && node.expressions.exists(_.exists(_.isInstanceOf[Search])) => node match {
-        case filter: Filter => filter.copy(condition = conjuncts(filter.condition, filter.child))
-        case join: Join => join.copy(condition = join.condition.map(conjuncts(_, join)))
-        case other => other.transformExpressions { case s: Search => RowMatch(s, inputs(other)) }
-      }
-    }
+    if (!Compat.hasArrowFunctions) plan else matched(plan, Ctes.of(plan))
 
-  private def conjuncts(condition: Expression, child: LogicalPlan): Expression = {
-    val input = child match {
-      case join: Join => inputs(join)
-      case other => Inputs(other.output, Seq(other))
+  private def matched(plan: LogicalPlan, ctes: Ctes): LogicalPlan = plan.resolveOperatorsUp {
+    case command: Command => command
+    case node if node.resolved => below(node, ctes) match {
+      case done if !searches(done) || done.children.exists(ctes.misses) => done
+      case filter: Filter => filter.copy(condition = conjuncts(filter.condition, filter.child, ctes))
+      case join: Join => join.copy(condition = join.condition.map(conjuncts(_, join, ctes)))
+      case other => other.transformExpressions { case s: Search => RowMatch(s, inputs(other, ctes)) }
     }
+  }
+
+  private def searches(node: LogicalPlan) = node.expressions.exists(_.exists(_.isInstanceOf[Search]))
+
+  /** A subquery is analyzed before the common table expressions that it names are known: here they are. */
+  private def below(node: LogicalPlan, ctes: Ctes): LogicalPlan =
+    if (ctes.isEmpty) node
+    else node.transformExpressions { case s: SubqueryExpression => s.withNewPlan(matched(s.plan, ctes)) }
+
+  private def conjuncts(condition: Expression, child: LogicalPlan, ctes: Ctes): Expression = {
+    val input = child match {
+      case join: Join => inputs(join, ctes)
+      case other => Inputs(other.output, Seq(other), ctes)
+    }
+    val limited = input.plans.exists(input.ctes.limits)
     val parts = splitConjunctivePredicates(condition).map { part =>
-      if (mayBePushed(part, input)) part.transform { case s: Search => s.copy(source = input.source(s)) }
+      if (!limited && mayBePushed(part, input)) part.transform { case s: Search => s.copy(source = input.source(s)) }
       else part.transform { case s: Search => RowMatch(s, input) }
     }
     parts.reduce(And(_, _))
   }
 
-  private def inputs(node: LogicalPlan) = Inputs(node.children.flatMap(_.output), node.children)
+  private def inputs(node: LogicalPlan, ctes: Ctes) = Inputs(node.children.flatMap(_.output), node.children, ctes)
 
   /** Whether a condition is about one IndexTables table only, and its index answers it. */
   private def mayBePushed(part: Expression, input: Inputs): Boolean = {
     val searches = part.collect { case s: Search => s }
     val tables = part.references.toSeq.map(input.origin(_).map(_._1)).distinct
-    searches.isEmpty || (searches.forall(_.right.foldable) && tables.length == 1 &&
-      tables.head.exists(table => onlySearches(part) && searches.forall(isIndexed(_, input)) || answers(table, part, input)))
+    searches.isEmpty || (tables.length == 1 && searches.forall(s => s.right.foldable && isIndexed(s, input)) &&
+      tables.head.exists(table => onlySearches(part) || answers(table, part, input)))
   }
 
   /** Whether a search is of a column or struct member, but not of a partition column, whose values only the log has. */
@@ -100,11 +110,36 @@ object MatchLeftRows extends Rule[LogicalPlan] {
     }
 }
 
+/** The common table expressions that a plan defines. */
+case class Ctes(plans: Map[Long, LogicalPlan]) {
+  def isEmpty: Boolean = plans.isEmpty
+  /** A recursive one has rows of every step: they come from no single table. */
+  def plan(ref: CTERelationRef): Option[LogicalPlan] = if (ref.recursive) None else plans.get(ref.cteId)
+
+  /** Whether a plan names one that is defined elsewhere. */
+  def misses(in: LogicalPlan): Boolean = in.exists {
+    case ref: CTERelationRef => !ref.recursive && plan(ref).isEmpty
+    case _ => false
+  }
+
+  /** Whether rows are counted off, so that no condition above may be pushed down. */
+  def limits(above: LogicalPlan): Boolean = above match {
+    case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail => true
+    case ref: CTERelationRef => plan(ref).exists(limits)
+    case unary: UnaryNode => limits(unary.child)
+    case _ => false
+  }
+}
+
+object Ctes {
+  def of(plan: LogicalPlan): Ctes = Ctes(plan.collectWithSubqueries { case d: CTERelationDef => d.id -> d.child }.toMap)
+}
+
 /** The columns that an expression may name, and where they come from. */
-case class Inputs(columns: Seq[Attribute], plans: Seq[LogicalPlan]) {
+case class Inputs(columns: Seq[Attribute], plans: Seq[LogicalPlan], ctes: Ctes = Ctes(Map.empty)) {
   /** The IndexTables table of a column, and its name there. */
   def origin(column: Attribute): Option[(IndexTable, String)] =
-    plans.iterator.flatMap(Inputs.origin(_, column)).nextOption()
+    plans.iterator.flatMap(Inputs.origin(_, column, ctes)).nextOption()
 
   def source(search: Search): Option[(IndexTable, String)] =
     search.source.orElse(Inputs.place(search.left).flatMap { case (column, _) => origin(column) })
@@ -143,19 +178,22 @@ object Inputs {
     case _ => None
   }
 
-  private def origin(plan: LogicalPlan, column: Attribute): Option[(IndexTable, String)] = {
-    def below(c: Attribute) = plan.children.iterator.flatMap(origin(_, c)).nextOption()
+  private def origin(plan: LogicalPlan, column: Attribute, ctes: Ctes): Option[(IndexTable, String)] = {
+    def below(c: Attribute) = plan.children.iterator.flatMap(origin(_, c, ctes)).nextOption()
+    def at(output: Seq[Attribute], child: LogicalPlan) = output.indexWhere(_.exprId == column.exprId) match {
+      case -1 => None
+      case place => child.output.lift(place).flatMap(origin(child, _, ctes))
+    }
     def renamed(list: Seq[NamedExpression]) =
       list.collectFirst { case a: Alias if a.exprId == column.exprId => itself(a.child) }.flatten
     def own(table: IndexTable) = plan.output.find(_.exprId == column.exprId).map(a => table -> a.name)
     plan match {
       case s: StreamingRelationV2 => Some(s.table).collect { case t: IndexTable => t }.flatMap(own)
+      case ref: CTERelationRef => ctes.plan(ref).flatMap(at(ref.output, _))
       case leaf if leaf.children.isEmpty => Reads.table(leaf).orElse(Companions.of(leaf)).flatMap(own)
       case p: Project => below(renamed(p.projectList).getOrElse(column))
       case a: Aggregate => below(renamed(a.aggregateExpressions).getOrElse(column))
-      case u: Union =>
-        val at = u.output.indexWhere(_.exprId == column.exprId)
-        if (at < 0) None else origin(u.children.head, u.children.head.output(at))
+      case u: Union => at(u.output, u.children.head)
       case other => below(column)
     }
   }

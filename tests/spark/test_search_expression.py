@@ -160,3 +160,54 @@ def test_scores_of_a_pushed_search_are_those_of_the_table(spark, views):
     assert [row.id for row in found] == [0, 3, 6]
     assert len({row._score for row in found}) == 1
     assert found[0]._score > 0
+
+
+@pytest.fixture(scope="module")
+def many(spark, tmp_path_factory) -> str:
+    """A view of a table with more columns than an unqualified search covers."""
+    columns = ", ".join(f"'c' AS c{i}" for i in range(11))
+    frame = spark.sql(
+        f"SELECT id, m, word, tags, {columns} FROM VALUES "
+        "(1, 'timeout', 'a b', array('slow')), (2, 'timeout', 'b', array('b')), "
+        "(3, 'opened', 'b', array('b', 'slow')) AS v(id, m, word, tags)"
+    )
+    path = str(tmp_path_factory.mktemp("many") / "table")
+    frame.coalesce(1).write.format("indextables").option("indexing.typemap.m", "text").save(path)
+    spark.read.format("indextables").load(path).createOrReplaceTempView("many")
+    return "many"
+
+
+ALL = "WITH a AS (SELECT * FROM many) SELECT id FROM "
+WORD = "m indexquery 'word:b'"
+
+
+@pytest.mark.parametrize(
+    ("statement", "want"),
+    [
+        (f"{ALL} a WHERE {WORD}", [2, 3]),
+        (f"{ALL} (SELECT m AS x, * FROM a) WHERE x indexquery 'word:b AND timeout'", [2]),
+        (f"{ALL} many WHERE id IN (SELECT id FROM a WHERE {WORD})", [2, 3]),
+        (
+            f"WITH a AS (SELECT id FROM many WHERE {WORD}) SELECT id FROM a JOIN a USING (id)",
+            [2, 3],
+        ),
+    ],
+)
+def test_common_table_expressions_are_searched_by_the_index(spark, many, statement, want):
+    assert sorted(row.id for row in spark.sql(statement).collect()) == want
+    assert "on rows" not in spark.sql(f"EXPLAIN {statement}").first()[0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "want"),
+    [
+        (f"{ALL} a WHERE ({WORD}) = (id > 0)", [2, 3]),
+        (f"{ALL} many WHERE id IN (SELECT id FROM a WHERE ({WORD}) = (id > 0))", [2, 3]),
+        (f"SELECT id FROM (SELECT * FROM many LIMIT 9) WHERE {WORD}", [2, 3]),
+        (f"{ALL} (SELECT * FROM a ORDER BY id DESC LIMIT 2 OFFSET 1) WHERE {WORD}", [2]),
+        ("SELECT id FROM many WHERE tags[0] indexquery 'slow'", [1]),
+        ("SELECT id FROM many WHERE upper(m) indexquery 'opened'", [3]),
+    ],
+)
+def test_rows_of_a_table_keep_its_analyzers(spark, many, statement, want):
+    assert sorted(row.id for row in spark.sql(statement).collect()) == want
