@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Conditions: TypeAlias = Mapping[Predicate, Tree]
 
 LONG, DOUBLE = pa.int64(), pa.float64()
-_WIDE = pa.decimal128(38, 0)
+WIDE = pa.decimal128(38, 0)
 # a sum has up to ten digits more than its values; beyond this it could overflow
 _MAX_SUM_PRECISION = 28
 _MAX_SPARK_PRECISION = 38
@@ -205,7 +205,8 @@ def _key(
         group = {"field": field_name(expr.path)}
     builder.groups.append(group)
     builder.group_fields.append(pa.field(f"k{len(builder.groups)}", kind))
-    return Output(pa.field(name, kind), "engine", index=len(builder.groups) - 1)
+    field = pa.field(name, kind)
+    return Output(field, "engine", len(builder.groups) - 1, group.get("field", ""))
 
 
 def _function(  # noqa: PLR0911
@@ -236,7 +237,7 @@ def _function(  # noqa: PLR0911
     # sums of whole numbers are exact, whatever they are cast to
     exact = op == "SUM" and kind == DOUBLE and kind_of(own) in INTEGRAL_BITS
     asked = {"op": op.lower(), "field": field_name(path), **builder.where}
-    index = builder.ask(asked, _WIDE if exact else kind)
+    index = builder.ask(asked, WIDE if exact else kind)
     return Output(result, "engine", index, field_name(path)), merge
 
 

@@ -19,6 +19,7 @@ from indextables.model.arrays import small_scalar
 from indextables.plan.aggregates import (
     DOUBLE,
     LONG,
+    WIDE,
     AggregatePlan,
     Output,
     argument_of,
@@ -161,40 +162,42 @@ def _final(merged: pa.Table, final: Final) -> pa.ChunkedArray:
 def _finish_distinct(merged: pa.Table, plan: CompletePlan) -> pa.Table:
     """Fold the groups of distinct values into the real groups."""
     value = merged.column(plan.keys)
-    seen = pc.is_valid(value).cast(LONG)
-    names = list(plan.partial.schema.names)
-    outer_fields = list(plan.partial.schema)
-    fields = [*outer_fields[: plan.keys], *outer_fields[plan.keys + 1 :]]
+    outputs = list(plan.partial.outputs)
+    distinct = outputs.pop(plan.keys)
+    arrays = [merged.column(output.field.name) for output in outputs]
     merges = list(plan.partial.merges)
-    arrays = [merged.column(f.name) for f in fields]
-    fields.append(pa.field("distinct_count", LONG))
-    arrays.append(seen)
-    merges.append("count")
-    numeric = pa.types.is_integer(value.type) or pa.types.is_floating(value.type)
-    if numeric:
-        kind = LONG if pa.types.is_integer(value.type) else DOUBLE
-        fields.append(pa.field("distinct_sum", kind))
-        arrays.append(value.cast(kind))
-        merges.append("sum")
-    outer = AggregatePlan({}, pa.schema([]), tuple(Output(f, "engine") for f in fields), plan.keys,
-                          tuple(merges))  # fmt: skip
-    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    def add(name: str, array: pa.ChunkedArray, merge: str) -> None:
+        outputs.append(Output(pa.field(name, array.type), "engine", column=distinct.column))
+        arrays.append(array)
+        merges.append(merge)
+
+    add("count_distinct", pc.is_valid(value).cast(LONG), "count")
+    for how in {final.how for final in plan.finals} & {"sum_distinct", "avg_distinct"}:
+        add(how, _summed(value, how), "sum")
+    outer = AggregatePlan({}, pa.schema([]), tuple(outputs), plan.keys, tuple(merges))
+    table = pa.Table.from_arrays(arrays, schema=outer.schema)
     folded = merge_partials(table, outer, ansi=plan.ansi)
-    columns = [folded.column(name) for name in names[: plan.keys]]
+    columns = folded.columns[: plan.keys]
     for final in plan.finals:
         shifted = Final(final.field, final.how, tuple(part - 1 for part in final.parts))
         columns.append(_folded(folded, shifted))
     return pa.Table.from_arrays(columns, schema=plan.schema)
 
 
+def _summed(value: pa.ChunkedArray, how: str) -> pa.ChunkedArray:
+    """Distinct values as they are summed: whole numbers exactly, and beyond a long for averages."""
+    if not pa.types.is_integer(value.type):
+        return value.cast(DOUBLE)
+    whole = value.cast(LONG)
+    return whole if how == "sum_distinct" else whole.cast(WIDE)
+
+
 def _folded(folded: pa.Table, final: Final) -> pa.ChunkedArray:
-    if final.how == "count_distinct":
-        return folded.column("distinct_count")
-    if final.how == "sum_distinct":
-        return folded.column("distinct_sum").cast(final.field.type)
+    if final.how in ("count_distinct", "sum_distinct"):
+        return folded.column(final.how)
     if final.how == "avg_distinct":
-        count, total = folded.column("distinct_count"), folded.column("distinct_sum")
-        return _mean(total, count)
+        return _mean(folded.column(final.how), folded.column("count_distinct"))
     return _final(folded, final)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from indextables.errors import error
 from indextables.model import kernels as pc
 from indextables.model.arrays import FALSE, small_scalar
-from indextables.plan.aggregates import LONG
+from indextables.plan.aggregates import LONG, WIDE
 from indextables.plan.partitions import partition_arrays
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from indextables.model.types import Struct
     from indextables.plan.aggregates import AggregatePlan, Output
 
-_WIDE = pa.decimal128(38, 0)
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _IDEMPOTENT_MERGES = ("min", "max")
 # a column, what is done to it, and how
@@ -158,7 +157,7 @@ def _ingredients(
     """The columns to aggregate for one merged column, with their kernels."""
     how = "sum" if merge == "count" else merge
     if merge == "sum" and pa.types.is_int64(array.type):
-        return [(name, array.cast(_WIDE), how)]
+        return [(name, array.cast(WIDE), how)]
     if merge in _IDEMPOTENT_MERGES and pa.types.is_floating(array.type):
         nan = pc.is_nan(array)
         number = pc.if_else(nan, small_scalar(None, array.type), array)
@@ -184,8 +183,8 @@ def _merged(grouped: pa.Table, output: Output, merge: str, *, ansi: bool) -> pa.
 
 def _to_long(array: pa.Array | pa.ChunkedArray, column: str | None) -> Any:
     """Sums beyond the range of a long fail, naming the column, or wrap if none is given."""
-    low, high = (small_scalar(end, pa.int64()).cast(_WIDE) for end in (_LONG_MIN, _LONG_MAX))
-    wide = array.cast(_WIDE)
+    low, high = (small_scalar(end, pa.int64()).cast(WIDE) for end in (_LONG_MIN, _LONG_MAX))
+    wide = array.cast(WIDE)
     outside = pc.or_(pc.less(wide, low), pc.greater(wide, high))
     if not pc.any(outside, min_count=0).as_py():
         return wide.cast(LONG)
