@@ -169,6 +169,16 @@ def test_a_nested_column_may_be_searched_itself(rows, table, field: str, text: s
     assert rows.filter(search(table, field).match(text, batch))["id"].to_pylist() == want
 
 
+@pytest.mark.parametrize(
+    "text", ["tags:none OR web", "tags:we* AND prod", "s.name:db OR 5", "NOT (nums:3 OR db)"]
+)
+def test_words_without_a_field_are_not_looked_up_in_nested_columns(rows, table, text: str):
+    batch = rows.combine_chunks().to_batches()[0]
+    want = sorted(table.search(text, ["id"], None)["id"].to_pylist())
+    assert want
+    assert rows.filter(search(table).match(text, batch))["id"].to_pylist() == want
+
+
 def test_paths_into_json_need_an_index(tmp_path):
     rows = pa.table({"id": [1], "payload": ['{"user": "ann"}']})
     options = {"indexing.typemap.payload": "json"}

@@ -150,6 +150,41 @@ def test_rows_without_an_index_match_as_an_index_finds_them(tmp_path: Path, seed
     assert compare(tmp_path, random.Random(seed), query, 150) > 50
 
 
+PREFIXES = [
+    "234",
+    "kelv",
+    "34",
+    "45 k",
+    "a the b",
+    "a the b the c",
+    "b the c",
+    "the c",
+    "z a the b",
+]
+
+
+@pytest.mark.parametrize("text", PREFIXES)
+def test_the_prefix_of_a_phrase_may_lie_anywhere_behind_its_words(tmp_path: Path, text: str):
+    texts = ["1234 KELVIN", "x 234", "23 34", "1 2345 k", "a the bee", "a b", "z a the b the cat"]
+    texts += ["a b the c", "b of cats", "z a of b c", "a the b c", "kelly", ""]
+    rows = pa.table({"id": list(range(len(texts))), "grams": texts, "words": texts})
+    options = {
+        "indexing.typemap.grams": "text",
+        "indexing.tokenizer.grams": "ngram(2,3)",
+        "indexing.typemap.words": "text",
+        "indexing.stopwords.words": "the,of",
+    }
+    table = indextables.write(rows, str(tmp_path / "t"), options=options)
+    columns = table._table.columns
+    described = describe_rows(columns.schema.fields, columns, "any")
+    batch = rows.combine_chunks().to_batches()[0]
+    for field in ("grams", "words"):
+        query = f'{field}:"{text}"*'
+        found = sorted(table.search(query, ["id"], None)["id"].to_pylist())
+        matched = match_rows(Query(query_tree(query, None, "any")), batch, described)
+        assert found == rows.filter(matched)["id"].to_pylist(), query
+
+
 def test_what_needs_an_index_says_so():
     batch = pa.record_batch({"s": pa.array([{"a": 1}])})
     fields = [{"name": "s", "type": "struct", "role": "auto"}]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from indextables.plan.tree import Tree
 
 Path = tuple[str, ...]
+# the role of a value that words without a field are not looked up in
+MEMBER = "member"
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class RowSearch:
     def _parsed(self, text: str, members: Mapping[str, _Member]) -> Tree:
         """The query as a tree, by the types of its fields."""
         typed: list[Described] = [
-            {"name": name, "type": member.kind} for name, member in members.items()
+            {"name": name, "type": member.kind, "role": MEMBER} for name, member in members.items()
         ]
         others = [d for d in self.described if d["name"] not in members]
         wanted = [] if self.field is None else [self.field]

@@ -1,8 +1,9 @@
 //! Python interface of `open`, `search` and `query`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow::array::RecordBatchIterator;
+use arrow::datatypes::SchemaRef;
 use pyo3::prelude::*;
 
 use crate::aggregate::{self, Request};
@@ -20,12 +21,22 @@ use crate::python::store::PyStore;
 use crate::python::value::{from_python, shown};
 use crate::query::Node;
 use crate::search::{self, Options};
+use crate::store::lock;
 use crate::texts::inward_schema;
 
 /// A split that is open for reading.
 #[pyclass(module = "indextables._native", frozen, name = "Split")]
 pub struct PySplit {
     split: Arc<Split>,
+    /// Of the last search: most searches of a split have one schema.
+    schema: Mutex<Option<KnownSchema>>,
+}
+
+/// A schema of pyarrow, which never changes, as declared and as the engine has it inside.
+struct KnownSchema {
+    object: Py<PyAny>,
+    declared: SchemaRef,
+    inward: SchemaRef,
 }
 
 impl PySplit {
@@ -35,6 +46,24 @@ impl PySplit {
         work: impl FnOnce() -> Result<T> + Send,
     ) -> PyResult<T> {
         run_waiting(py, self.split.directory.is_remote(), work)
+    }
+
+    /// The schema of a search as declared, and as the engine has it inside.
+    fn schemas(&self, schema: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, SchemaRef)> {
+        let known = |known: &KnownSchema| (known.declared.clone(), known.inward.clone());
+        if let Some(last) = &*lock(&self.schema)
+            && last.object.is(schema)
+        {
+            return Ok(known(last));
+        }
+        let declared = import_schema(schema)?;
+        let inward = inward_schema(&declared);
+        let read = KnownSchema { object: schema.clone().unbind(), declared, inward };
+        let found = known(&read);
+        // what it replaces is dropped without the lock: that may run Python
+        let before = lock(&self.schema).replace(read);
+        drop(before);
+        Ok(found)
     }
 }
 
@@ -60,7 +89,7 @@ impl PySplit {
         let split = run_waiting(py, remote, || {
             Split::open(store, path, footer, deleted.as_deref(), schema.as_deref(), source)
         })?;
-        Ok(Self { split: Arc::new(split) })
+        Ok(Self { split: Arc::new(split), schema: Mutex::default() })
     }
 
     #[getter]
@@ -93,11 +122,11 @@ impl PySplit {
         let order = order.map(from_python).transpose()?;
         let snippet = snippet.map(from_python).transpose()?;
         let statistics = statistics.map(from_python).transpose()?;
-        let schema = import_schema(schema)?;
+        let (schema, inward) = self.schemas(schema)?;
         let _timer = profile::start(Section::Search);
         let stream = self.wait(py, || {
             let options = Options::new(limit, order, batch_rows, snippet, statistics)?;
-            search::search(&self.split, &query.node, inward_schema(&schema), &options)
+            search::search(&self.split, &query.node, inward, &options)
         })?;
         Ok(ArrowStream::declared(stream, schema).waiting(self.split.directory.is_remote()))
     }

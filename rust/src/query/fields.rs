@@ -1,6 +1,6 @@
 //! The fields that a query may name, and how each is searched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use arrow::datatypes::DataType;
 use serde::Deserialize;
@@ -41,6 +41,8 @@ pub struct Fields {
     pub kinds: BTreeMap<String, (FieldKind, Option<DataType>)>,
     /// Tokenizers with stop words, by field.
     pub stopping: BTreeMap<String, String>,
+    /// Values inside of nested columns, which words without a field are not looked up in.
+    pub members: BTreeSet<String>,
     /// A missing field has no values, instead of being an error.
     pub lenient: bool,
 }
@@ -50,6 +52,9 @@ fn stopping<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<St
     let found = fields.filter(|(_, tokenizer)| tokenizer::stops(tokenizer));
     found.map(|(name, tokenizer)| (name.to_owned(), tokenizer.to_owned())).collect()
 }
+
+/// The role of a value inside of a nested column.
+const MEMBER: &str = "member";
 
 /// A field as Python describes it.
 #[derive(Debug, Clone, Deserialize)]
@@ -78,11 +83,13 @@ impl Fields {
     pub fn from_value(value: Value) -> Result<Fields> {
         let fields = Described::list(value)?;
         let stopping = stopping(fields.iter().map(|f| (f.name.as_str(), f.tokenizer.as_str())));
+        let members = fields.iter().filter(|field| field.role == MEMBER);
+        let members = members.map(|field| field.name.clone()).collect();
         let kinds = fields.into_iter().map(|field| {
             let kind = kind_by_name(&field);
             (field.name, (kind, None))
         });
-        Ok(Fields { kinds: kinds.collect(), stopping, lenient: false })
+        Ok(Fields { kinds: kinds.collect(), stopping, members, lenient: false })
     }
 
     pub fn of_layout(layout: &Layout) -> Fields {
@@ -103,7 +110,8 @@ impl Fields {
         });
         let tokenizers =
             layout.iter().filter_map(|c| Some((c.name.as_str(), c.tokenizer.as_deref()?)));
-        Fields { kinds: kinds.collect(), stopping: stopping(tokenizers), lenient: true }
+        let (kinds, stopping) = (kinds.collect(), stopping(tokenizers));
+        Fields { kinds, stopping, members: BTreeSet::new(), lenient: true }
     }
 
     /// The columns of rows without an index, as a split with the same columns would have them.
@@ -120,7 +128,7 @@ impl Fields {
             };
             (field.name.clone(), (kind, Some(data_type.clone())))
         });
-        Fields { kinds: kinds.collect(), stopping, lenient: false }
+        Fields { kinds: kinds.collect(), stopping, members: BTreeSet::new(), lenient: false }
     }
 
     pub fn kind(&self, name: &str) -> Option<FieldKind> {
@@ -148,7 +156,8 @@ impl Fields {
             Mode::Text => is_text(kind),
             Mode::Exact => !is_text(kind) && !matches!(kind, FieldKind::Opaque | FieldKind::Json),
         };
-        let found = self.kinds.iter().filter(|(_, (kind, _))| fits(kind));
+        let own = self.kinds.iter().filter(|(name, _)| !self.members.contains(*name));
+        let found = own.filter(|(_, (kind, _))| fits(kind));
         found.map(|(name, _)| (name.clone(), 1.0)).collect()
     }
 }

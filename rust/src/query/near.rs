@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tantivy::postings::Postings;
+use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::Query;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{BitSet, DocSet, TERMINATED, Term};
+use tantivy::{BitSet, DocId, DocSet, SegmentReader, TERMINATED, Term};
 
 use super::scan::FunctionQuery;
 use crate::error::Result;
@@ -32,37 +32,87 @@ pub fn are_near(places: &[Vec<i64>], slop: u32) -> bool {
 
 /// A phrase of three words or more with slop, for which tantivy's result depends on the order of its postings.
 pub fn near_words(split: &Arc<Split>, terms: Vec<(usize, Term)>, slop: u32) -> Box<dyn Query> {
-    FunctionQuery::boxed(split, move |split, at| find(split, at, &terms, slop))
+    FunctionQuery::boxed(split, move |split, at| {
+        let reader = &split.segments[at].reader;
+        let words = terms.iter().map(|(offset, term)| Word::new(reader, *offset, term));
+        find(reader, words.collect::<Result<_>>()?, slop)
+    })
 }
 
-fn find(split: &Split, at: usize, terms: &[(usize, Term)], slop: u32) -> Result<BitSet> {
-    let reader = &split.segments[at].reader;
-    let mut found = BitSet::with_max_value(reader.max_doc());
-    let mut words = Vec::with_capacity(terms.len());
-    for (offset, term) in terms {
+/// A phrase whose last word is a prefix, where the last word does not lie right behind the others: tantivy expects it there.
+pub fn before_prefix(split: &Arc<Split>, terms: Vec<(usize, Term)>) -> Box<dyn Query> {
+    FunctionQuery::boxed(split, move |split, at| {
+        let reader = &split.segments[at].reader;
+        let Some(((offset, prefix), terms)) = terms.split_last() else {
+            return Ok(BitSet::with_max_value(reader.max_doc()));
+        };
+        let words = terms.iter().map(|(offset, term)| Word::new(reader, *offset, term));
+        let mut words = words.collect::<Result<Vec<_>>>()?;
+        words.push(Word::with_prefix(reader, *offset, prefix)?);
+        find(reader, words, 0)
+    })
+}
+
+/// A word of a phrase: the postings of all terms that it may be.
+struct Word {
+    offset: i64,
+    terms: Vec<SegmentPostings>,
+}
+
+impl Word {
+    fn new(reader: &SegmentReader, offset: usize, term: &Term) -> Result<Word> {
         let index = reader.inverted_index(term.field())?;
-        match index.read_postings(term, IndexRecordOption::WithFreqsAndPositions)? {
-            Some(postings) => words.push((*offset as i64, postings)),
-            None => return Ok(found),
-        }
+        let found = index.read_postings(term, IndexRecordOption::WithFreqsAndPositions)?;
+        Ok(Word { offset: offset as i64, terms: found.into_iter().collect() })
     }
+
+    fn with_prefix(reader: &SegmentReader, offset: usize, prefix: &Term) -> Result<Word> {
+        let index = reader.inverted_index(prefix.field())?;
+        let start = prefix.serialized_value_bytes();
+        let mut found = index.terms().range().ge(start).into_stream()?;
+        let mut terms = Vec::new();
+        while found.advance() && found.key().starts_with(start) {
+            let record = IndexRecordOption::WithFreqsAndPositions;
+            terms.push(index.read_postings_from_terminfo(found.value(), record)?);
+        }
+        Ok(Word { offset: offset as i64, terms })
+    }
+
+    /// The first row from this one on that has the word.
+    fn seek(&mut self, doc: DocId) -> DocId {
+        let docs = self.terms.iter_mut().map(|term| match term.doc() {
+            before if before < doc => term.seek(doc),
+            there => there,
+        });
+        docs.min().unwrap_or(TERMINATED)
+    }
+
+    /// Where a phrase with this word would begin in the current row.
+    fn places(&mut self, doc: DocId, buffer: &mut Vec<u32>) -> Vec<i64> {
+        let mut places = Vec::new();
+        for term in self.terms.iter_mut().filter(|term| term.doc() == doc) {
+            term.positions(buffer);
+            places.extend(buffer.iter().map(|position| i64::from(*position) - self.offset));
+        }
+        places.sort_unstable();
+        places
+    }
+}
+
+fn find(reader: &SegmentReader, mut words: Vec<Word>, slop: u32) -> Result<BitSet> {
+    let mut found = BitSet::with_max_value(reader.max_doc());
     let mut positions = Vec::new();
     let mut doc = 0;
     'docs: while doc != TERMINATED {
-        for (_, postings) in &mut words {
-            let next = if postings.doc() < doc { postings.seek(doc) } else { postings.doc() };
+        for word in &mut words {
+            let next = word.seek(doc);
             if next != doc {
                 doc = next;
                 continue 'docs;
             }
         }
-        let places: Vec<Vec<i64>> = words
-            .iter_mut()
-            .map(|(offset, postings)| {
-                postings.positions(&mut positions);
-                positions.iter().map(|position| i64::from(*position) - *offset).collect()
-            })
-            .collect();
+        let places: Vec<Vec<i64>> =
+            words.iter_mut().map(|word| word.places(doc, &mut positions)).collect();
         if are_near(&places, slop) {
             found.insert(doc);
         }

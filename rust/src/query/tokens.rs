@@ -116,9 +116,13 @@ pub fn phrase_prefix(split: &Arc<Split>, column: &Column, text: &str) -> Result<
         0 => Box::new(EmptyQuery),
         1 => prefix(split, column, &tokens[0].1),
         _ if !column.positions() => return Err(needs_positions(column)),
-        _ => {
-            let terms = tokens.into_iter().map(|(at, token)| (at, term(column, &token)));
-            let mut query = PhrasePrefixQuery::new_with_offset(terms.collect());
+        last => {
+            let is_behind = tokens[last - 1].0 == tokens[last - 2].0 + 1;
+            let terms = tokens.into_iter().map(|(at, token)| (at, term(column, &token))).collect();
+            if !is_behind {
+                return Ok(near::before_prefix(split, terms));
+            }
+            let mut query = PhrasePrefixQuery::new_with_offset(terms);
             // every word with the prefix counts, not only the first few of each dictionary
             query.set_max_expansions(u32::MAX);
             Box::new(query)
