@@ -100,9 +100,12 @@ class _Handler(BaseHTTPRequestHandler):
         action = proxy.decide(request)
         try:
             proxy.wait_for_others(request)
-            self.serve(proxy, action, body)
+            answer = self.serve(proxy, action, body)
         finally:
+            # before the answer: a client that has it may send its next request
             proxy.done()
+        if answer:
+            answer()
 
     def serve(self, proxy, action, body):
         time.sleep(proxy.delay_seconds)
@@ -112,8 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
             action = CUT_BEFORE
         if action in (SLOW_DOWN, DENY):
             status, code = (503, b"SlowDown") if action == SLOW_DOWN else (403, b"AccessDenied")
-            self.answer(status, [], _ERROR % code)
-            return
+            return partial(self.answer, status, [], _ERROR % code)
         if action == HOLD:
             proxy.held.append(
                 partial(_ask, proxy.port, self.command, self.path, self.headers, body)
@@ -125,8 +127,8 @@ class _Handler(BaseHTTPRequestHandler):
         if action in (CUT_BEFORE, CUT_AFTER, HOLD):
             self.close_connection = True
             self.connection.close()
-            return
-        self.answer(status, headers, content)
+            return None
+        return partial(self.answer, status, headers, content)
 
     def ask(self, port, body):
         return _ask(port, self.command, self.path, self.headers, body)
