@@ -25,6 +25,10 @@ _CLASSES = Path(sys.prefix, "spark.jsa")  # written by `make test`
 if _CLASSES.exists():
     os.environ.setdefault("JDK_JAVA_OPTIONS", f"{JVM_OPTIONS} -XX:SharedArchiveFile={_CLASSES}")
 os.environ.setdefault("JDK_JAVA_OPTIONS", JVM_OPTIONS)
+# A client of Spark Connect in this process must not prevent it from starting others: with gRPC's
+# handlers for forks, one of eight processes that run Python before their program, as Spark's
+# launcher does, aborts.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 # folders whose tests share a server that takes longer to start than the tests run
 _ONE_WORKER = ("tests/cluster/", "tests/connect/")
 

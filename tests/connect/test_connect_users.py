@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
@@ -143,3 +146,10 @@ def test_sessions_share_one_planner(address, remote, events):
     after = planner_processes(address)
     assert {p.parent for p in after} & {p.pid for p in after} == daemons
     assert len(daemons) == 1
+
+
+def test_a_client_does_not_abort_other_processes(remote):
+    """The tests of other folders start a classic session in the process of this client."""
+    assert remote.range(3).count() == 3
+    ended = [subprocess.run("true", check=False, preexec_fn=os.getpid) for _ in range(100)]
+    assert {done.returncode for done in ended} == {0}
