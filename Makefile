@@ -96,8 +96,9 @@ jar: $(JAR)
 demo: $(VENV)/.ready $(NATIVE) $(JAR) ## Index, search, aggregate and change a sample of log events
 	$(BIN)/python -m indextables demo
 
+# three workers keep two cores busy: tests wait for servers, processes and timers a quarter of their time
 test: test-engine $(CLASSES) ## Run the tests
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-engine: setup
 	MAKEFLAGS= cargo test --quiet --lib --manifest-path rust/Cargo.toml
@@ -160,7 +161,7 @@ docs: setup ## Regenerate the generated pages and build the documentation site i
 ##@ Building
 wheel: $(VENV)/.ready $(JAR) | $(PYO3_CONFIG_FILE) ## Build the wheel into dist/
 	$(BIN)/python packaging/third_party.py
-	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --quiet --release --out $(DIST) $(WHEEL_FLAGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --quiet --profile $(PROFILE) --out $(DIST) $(WHEEL_FLAGS)
 
 sdist: $(VENV)/.ready $(JAR) ## Build the source distribution, with the jar inside, into dist/
 	$(BIN)/python packaging/third_party.py
