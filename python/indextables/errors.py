@@ -832,6 +832,12 @@ CODES: dict[str, Code] = {
         "use `writeTo(name).overwrite(condition)`, or `save(path)` with the option",
         "0A000",
     ),
+    "RESTORE_CLEANED": Code(
+        InvalidError,
+        "version {version} was deleted by retention while it was being restored; {state}",
+        "choose a newer version",
+        "55000",
+    ),
     "RESTORE_FILES_MISSING": Code(
         InvalidError,
         "version {version} cannot be restored: {count} of its files were deleted, first `{first}`",

@@ -19,9 +19,10 @@ from indextables.commands.grammar import (
 )
 from indextables.commands.target import Target, open_target
 from indextables.config import log as keys
-from indextables.errors import error
+from indextables.errors import IndexTablesError, error
 from indextables.log import entries, operations
 from indextables.log.history import parse_timestamp
+from indextables.log.reading import looking_again
 from indextables.runtime.side_by_side import side_by_side
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def run_restore(
 
     table.log.check_maintainable()
     committed = table.log.commit(replace(transaction, rebuild=rebuild, on_companion=True))
+    _check_version(table, wanted.version, committed.snapshot, replaced)
     back, gone = difference(wanted, replaced)
     after = committed.snapshot
     return [
@@ -136,6 +138,33 @@ def _check_files(table: OpenTable, wanted: Snapshot, back: list[AddFile]) -> Non
             count=len(missing),
             first=missing[0],
         )
+
+
+def _check_version(table: OpenTable, version: int, done: Snapshot, before: Snapshot) -> None:
+    """Undo the restore if a clean-up deleted its version in the meantime.
+
+    PURGE cleans the log before it looks for restored splits. So it has seen this commit if the
+    version is still there, and else it may delete the splits.
+    """
+    try:
+        looking_again(lambda: table.log.reader.load(version))
+    except IndexTablesError as cause:
+        if cause.code not in ("VERSION_NOT_AVAILABLE", "FILE_MISSING"):
+            raise
+    else:
+        return
+    undo = operations.restore(done, before)
+
+    def rebuild(newest: Snapshot) -> tuple[Action, ...]:
+        if newest.version != done.version:
+            state = f"another writer was faster: if files are missing, restore {before.version}"
+            raise error("RESTORE_CLEANED", version=version, state=state)
+        assert undo.rebuild is not None
+        return undo.rebuild(newest)
+
+    after = table.log.commit(replace(undo, rebuild=rebuild, on_companion=True))
+    state = f"version {after.version} undid this and is equal to version {before.version}"
+    raise error("RESTORE_CLEANED", version=version, state=state)
 
 
 def run(command: Restore, context: Context) -> Steps[list[Row]]:

@@ -111,6 +111,8 @@ class Log:
             return
         try:
             self.checkpoint(compact=reason, snapshot=snapshot)
+            if transaction.operation == Operation.RESTORE:
+                return  # the version that was restored shows that no PURGE ran meanwhile
             policy = Policy.of(settings)
             if is_due(self.reader, policy, self.clock.now_ms()):
                 self.clean(policy)
