@@ -21,6 +21,7 @@ class Extensions extends SparkSessionExtensionsProvider {
       extensions.injectPostHocResolutionRule(_ => AnalyzeTexts)
       extensions.injectPreCBORule(_ => AnswerByCompanion)
       extensions.injectPreCBORule(_ => MatchLeftRows)
+      extensions.injectPreCBORule(_ => SearchJoins)
       extensions.injectOptimizerRule { session => IndexJoins.register(session); MakePushable }
       extensions.injectRuntimeOptimizerRule(_ => KeysOfBroadcasts)
       extensions.injectOptimizerRule(_ => OfferDateTrunc)

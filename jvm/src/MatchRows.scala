@@ -217,7 +217,7 @@ object RowMatch {
     if (!search.all) path.foldLeft(request.putArray("field"))(_.add(_))
     if (search.right.foldable) Option(search.right.eval()).foreach(q => request.put("query", q.toString))
     request.put(ReadCalls.Now, ReadCalls.now())
-    val call = EngineFunction(s"${search.operator} on rows", Rpc.call("matcher", request).parts(0), BooleanType,
+    val call = EngineFunction(search.operator + EngineFunction.OnRows, Rpc.call("matcher", request).parts(0), BooleanType,
       all.map(_._2) :+ search.right)
     Coalesce(Seq(call, Literal.FalseLiteral))
   }
@@ -244,6 +244,14 @@ object RowMatch {
 
 /** A function that the engine computes in Spark's Python workers, batch by batch; Python pickled it. */
 object EngineFunction {
+  val OnRows = " on rows"
+
+  /** Whether an expression is a search that the engine matches with rows. */
+  def matchesRows(e: Expression): Boolean = e match {
+    case f: PythonUDF => f.name.endsWith(OnRows) && f.evalType == Compat.ArrowFunction
+    case _ => false
+  }
+
   def apply(name: String, pickled: Array[Byte], result: DataType, arguments: Seq[Expression]): Expression = {
     val function = Interpreters.tasks.asInstanceOf[SimplePythonFunction].copy(command = pickled.toImmutableArraySeq)
     PythonUDF(name, function, result, arguments, Compat.ArrowFunction, udfDeterministic = true)

@@ -59,6 +59,11 @@ def test_search_that_is_not_pushed_matches_rows_or_is_refused(spark, table):
     else:
         pushed = spark.sql("SELECT count(*) FROM t WHERE message indexquery 'brown'").first()[0]
         assert dict(rows(found)).get(True, 0) == pushed
+        queries = "(SELECT explode(array('fox', 'dog')) AS q)"
+        found = f"EXISTS (SELECT 1 FROM {queries} WHERE message indexquery q)"
+        assert rows(spark.sql(f"SELECT id, {found} FROM t WHERE id < 3 OR NOT {found}")) == [
+            (1, True), (1, True), (2, True), (2, True), (3, False), (3, False)
+        ]  # fmt: skip
 
 
 def test_changes(spark, table):
