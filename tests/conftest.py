@@ -19,8 +19,8 @@ settings.load_profile(os.environ.get("INDEXTABLES_CASES", "quiet"))
 
 # For every JVM that a test starts, also indirectly: none lives long enough for the second compiler
 # to pay off, and all share a few cores. Without it, the JVM reserves too little for the code of a
-# Spark session, so that it discards code and compiles it again. The JVM is not to warn about a class archive that
-# does not match, as in a JVM without Spark.
+# Spark session, so that it discards code and compiles it again. The JVM is not to warn about a
+# class archive that does not match, as in a JVM without Spark.
 JVM_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
     "-Xlog:disable -Xlog:all=error:stderr"
