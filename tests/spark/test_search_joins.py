@@ -64,15 +64,17 @@ def test_rows_are_kept_and_paired_as_the_index_finds_them(spark, hits, same_leve
     matched, named = {i for i, _ in pairs}, {n for _, n in pairs}
     kept = sorted(log[0] for log in LOGS if log[0] in matched)
     left = sorted(log[0] for log in LOGS if log[0] not in matched)
+    unnamed = [(None, watch[0]) for watch in WATCH if watch[0] not in named]
     on = "message indexquery q" + (" AND l.level = w.level" if same_level else "")
     tables = "joined_logs l {} JOIN watch w ON " + on
     exists = f"EXISTS (SELECT 1 FROM watch w WHERE {on})"
     for statement, want in (
         (f"SELECT id, n FROM {tables.format('')}", pairs),
         (f"SELECT id, n FROM {tables.format('LEFT')}", [*pairs, *((i, None) for i in left)]),
+        (f"SELECT id, n FROM {tables.format('RIGHT')}", [*pairs, *unnamed]),
         (
-            f"SELECT id, n FROM {tables.format('RIGHT')}",
-            [*pairs, *((None, watch[0]) for watch in WATCH if watch[0] not in named)],
+            f"SELECT id, n FROM {tables.format('FULL')}",
+            [*pairs, *((i, None) for i in left), *unnamed],
         ),
         (f"SELECT id FROM {tables.format('LEFT SEMI')}", [(i,) for i in kept]),
         (f"SELECT id FROM {tables.format('LEFT ANTI')}", [(i,) for i in left]),
@@ -113,15 +115,33 @@ def test_nothing_is_lost_when_the_other_side_is_empty(spark, path):
     assert len(_answer(spark, f"SELECT * FROM joined_logs LEFT JOIN {none}")) == len(LOGS)
     assert len(_answer(spark, f"SELECT * FROM joined_logs LEFT ANTI JOIN {none}")) == len(LOGS)
     assert _answer(spark, f"SELECT * FROM joined_logs LEFT SEMI JOIN {none}") == []
+    assert len(_answer(spark, f"SELECT * FROM joined_logs FULL JOIN {none}")) == len(LOGS)
+    right = "FROM joined_logs RIGHT JOIN watch ON message indexquery q AND id < 0"
+    assert _answer(spark, f"SELECT id, n {right}") == sorted((None, row[0]) for row in WATCH)
 
 
-def test_rows_that_a_query_finds_are_deleted(spark, path, table_path):
-    spark.table("joined_logs").write.format("indextables").option(
-        "indexing.typemap.message", "text"
-    ).save(table_path)
+@pytest.fixture
+def copied(spark, path, table_path) -> str:
+    writer = spark.table("joined_logs").write.format("indextables")
+    writer.option("indexing.typemap.message", "text").save(table_path)
+    return f"indextables.`{table_path}`"
+
+
+def test_rows_that_a_query_finds_are_deleted(spark, copied):
     spark.sql(
-        f"DELETE FROM indextables.`{table_path}` l WHERE EXISTS "
+        f"DELETE FROM {copied} l WHERE EXISTS "
         "(SELECT 1 FROM watch w WHERE l.message indexquery w.q AND n = 10)"
     )
-    left = spark.read.format("indextables").load(table_path)
-    assert sorted(row.id for row in left.collect()) == [3, 4]
+    assert sorted(row.id for row in spark.table(copied).collect()) == [3, 4]
+
+
+def test_rows_are_merged_with_the_queries_that_find_them(spark, copied):
+    spark.sql(
+        f"MERGE INTO {copied} l USING (SELECT * FROM watch WHERE n IN (10, 13)) w "
+        "ON l.message indexquery w.q WHEN MATCHED THEN UPDATE SET level = concat(w.level, n) "
+        "WHEN NOT MATCHED THEN INSERT (id, level, message) VALUES (n, w.level, 'new') "
+        "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET level = 'unseen'"
+    )
+    assert _answer(spark, f"SELECT id, level FROM {copied}") == [
+        (1, "a10"), (13, "b"), (2, "a10"), (2, "a10"), (3, "unseen"), (4, "unseen"), (5, "a10")
+    ]  # fmt: skip
