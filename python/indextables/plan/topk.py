@@ -27,7 +27,7 @@ def plan_top(keys: Sequence[SortKey], limit: int, columns: Columns) -> Order | N
     if limit > _MAX_LIMIT or not keys:
         return None
     planned: list[dict[str, Any]] = []
-    for key in keys:
+    for key in _deciding(keys):
         expr = key.expr
         if not isinstance(expr, Column):
             return None
@@ -41,6 +41,14 @@ def plan_top(keys: Sequence[SortKey], limit: int, columns: Columns) -> Order | N
             return None
         planned.append(engine_key(key))
     return planned
+
+
+def _deciding(keys: Sequence[SortKey]) -> list[SortKey]:
+    """The keys without later ones of the same column, which are equal where they would decide."""
+    first: dict[Any, SortKey] = {}
+    for key in keys:
+        first.setdefault(key.expr, key)
+    return list(first.values())
 
 
 def _sortable(expr: Column, columns: Columns) -> bool:
@@ -59,7 +67,7 @@ def _sortable(expr: Column, columns: Columns) -> bool:
 def sort_order(keys: Sequence[SortKey], columns: Columns) -> list[dict[str, Any]] | None:
     """The order of rows that are there already: any scalar columns, and the score in any place."""
     order = []
-    for key in keys:
+    for key in _deciding(keys):
         expr = key.expr
         if not isinstance(expr, Column):
             return None

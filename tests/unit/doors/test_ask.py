@@ -200,6 +200,15 @@ def test_rows_are_put_in_order(table, rows, limit):
     assert found["id"].to_pylist() == [row["id"] for row in order][:limit]
 
 
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_column_decides_once(table_path, fast):
+    rows = pa.table({"n": [2, 1, 3], "m": [0, 0, 0]})
+    options = {} if fast else {"indexing.nonfastfields": "n"}
+    table = indextables.write(rows, table_path, options=options)
+    found = table.scan(["n"], order_by=["n", "m", "n DESC"], limit=2)
+    assert found["n"].to_pylist() == [1, 2]
+
+
 def test_rows_are_skipped(table):
     whole = table.scan(["id"], order_by=["id DESC"], limit=10)
     assert table.scan(["id"], order_by=["id DESC"], limit=4, offset=6) == whole.slice(6)
