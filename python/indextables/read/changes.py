@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from indextables.engine.split import Split
     from indextables.log import Log, Snapshot
     from indextables.log.replay import Commit
+    from indextables.model.types import Struct
     from indextables.read.request import ScanRequest
     from indextables.read.table import OpenTable
 
@@ -236,8 +237,16 @@ class ChangeScan:
         return [tuple(self.sources[i] for i in group.splits) for group in groups]
 
 
+def check_names(schema: Struct) -> None:
+    """Raise if columns of the table have names of the change feed's own."""
+    taken = [name for name in schema.names if name.lower() in COLUMNS]
+    if taken:
+        raise error("CHANGES_COLUMN", columns=", ".join(taken))
+
+
 def plan_changes(table: OpenTable, request: ScanRequest, rows: Sequence[ChangedRows]) -> ChangeScan:
     """How changed rows are read: all that match the request's predicates, in its columns."""
+    check_names(table.snapshot.schema)
     filters = plan_predicates(table, request.predicates, request.time_zone)
     files = from_adds(each.entry for each in rows)
     queries, query_of = split_queries(filters, files, table.columns)

@@ -219,7 +219,8 @@ def _complete(
         pa.repeat(whole[f.name], batch.num_rows) if f.name in whole else inside[f.name]
         for f in schema
     ]
-    if FILE in whole:
+    # a partition column of this name is no struct
+    if FILE in whole and pa.types.is_struct(whole[FILE].type):
         at = schema.get_field_index(FILE)
         arrays[at] = _numbered(arrays[at], inside.get(DOC))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

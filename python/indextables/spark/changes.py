@@ -10,10 +10,10 @@ from indextables.config import stream as keys
 from indextables.errors import error
 from indextables.log.history import parse_timestamp
 from indextables.read.changes import (
-    COLUMNS,
     ChangedRows,
     ChangeSource,
     changes_between,
+    check_names,
     first_version,
     last_version,
     plan_changes,
@@ -46,9 +46,7 @@ def is_change_feed(request: Request) -> bool:
 
 def schema_json(schema: Struct) -> dict[str, Any]:
     """The columns of the table and of the change feed."""
-    taken = [name for name in schema.names if name.lower() in COLUMNS]
-    if taken:
-        raise error("CHANGES_COLUMN", columns=", ".join(taken))
+    check_names(schema)
     more = [
         {"name": name, "type": kind, "nullable": True, "metadata": {}}
         for name, kind in _TYPES.items()

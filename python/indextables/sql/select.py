@@ -51,7 +51,9 @@ def parse_sort_key(text: str, names: Sequence[str]) -> SortKey:
     """A sort key over columns of these names, such as `ts`, `ts DESC` or `ts ASC NULLS LAST`."""
     found = _SORT_KEY.fullmatch(text.strip())
     assert found is not None, text
-    name = _resolve(found["name"].strip("`"), names)
+    name = _resolve(found["name"], names)
+    if name is None and (quoted := re.fullmatch("`(.*)`", found["name"], re.DOTALL)):
+        name = _resolve(quoted[1].replace("``", "`"), names)
     if name is None:
         raise syntax_error(f"there is no column `{found['name']}`", text, 0)
     ascending = (found["direction"] or "ASC").upper() == "ASC"
