@@ -202,7 +202,8 @@ CODES: dict[str, Code] = {
     ),
     "COLUMN_RESERVED": Code(
         UnsupportedError,
-        "{command} does not work on a table with a column named `{column}`, a row id column",
+        "{command} does not work on a table with a column named `{column}`, which hides one that "
+        "it needs",
         "write the rows to a new table in which the column has another name",
         "0A000",
     ),

@@ -188,6 +188,8 @@ class Table:
         limit: int | None,
         order_by: Names = (),
     ) -> ScanRequest:
+        if not order_by and SCORE in self.schema.names:
+            raise error("COLUMN_RESERVED", column=SCORE, command="a search without `order_by`")
         best_first = (SortKey(Column((SCORE,)), ascending=False, nulls_first=False),)
         return ScanRequest(
             output=self._wanted(names),
