@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from indextables.expr.objects import to_rows
 from indextables.plan.hints import Scanned
 from indextables.show.notebook import MOST_ROWS, SNIPPET, grid, history_table, hits_table
 from indextables.show.values import number, size
@@ -64,4 +65,4 @@ def show_searches() -> None:
 def _searched(found: pa.Table) -> str | None:
     if SNIPPET not in found.column_names:
         return None
-    return hits_table(found.slice(0, MOST_ROWS).to_pylist())
+    return hits_table(to_rows(found.slice(0, MOST_ROWS)))

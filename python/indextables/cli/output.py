@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from indextables.errors import IndexTablesError
+from indextables.expr.objects import to_rows
 from indextables.show.values import finite, plain, text
 
 _PLAIN_WIDTH = 160  # width of output to a file or a pipe
@@ -32,13 +33,15 @@ def failures() -> Iterator[None]:
     """Turn an error inside the block into one message and exit code 1."""
     try:
         yield
+    except BrokenPipeError:  # nobody reads the results any more: not a failure
+        raise
     except (IndexTablesError, OSError, pa.ArrowInvalid) as failure:
         fail(str(failure))
 
 
 def fail(message: str) -> None:
     """Print an error and exit with code 1."""
-    console(stderr=True).print(f"[red]error:[/] {escape(message)}", soft_wrap=True)
+    console(stderr=True).print(Text.assemble(("error:", "red"), f" {message}"), soft_wrap=True)
     raise typer.Exit(1)
 
 
@@ -50,16 +53,16 @@ def show(
     upright: bool = False,
 ) -> None:
     """Print a result; `columns` selects the columns of tables, `upright` prints one per line."""
-    rows = answer.to_pylist()
+    rows = to_rows(answer)
     if as_json:
         print(json.dumps(finite(rows), default=plain, ensure_ascii=False, indent=2))
         return
     # metrics of a command are shown as columns; rows of a table are shown unchanged
     flat = [flattened(row) for row in rows] if columns is None else rows
     if upright and len(flat) == 1:
-        table = Table(show_header=False)
+        table = Table("", Column(overflow="fold"), show_header=False)
         for name, value in flat[0].items():
-            table.add_row(f"[bold]{escape(name)}", escape(text(value)))
+            table.add_row(Text(name, "bold"), Text(text(value)))
         console().print(table)
         return
     names = list(columns or dict.fromkeys(name for row in flat for name in row))
@@ -67,9 +70,9 @@ def show(
     table = Table(caption=_count(len(rows)), caption_justify="left")
     for name in names:
         numeric = all(isinstance(row.get(name), int | float | None) for row in flat)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
     for row in flat:
-        table.add_row(*(escape(text(row.get(name))) for name in names))
+        table.add_row(*(Text(text(row.get(name))) for name in names))
     console().print(table)
 
 
@@ -87,7 +90,7 @@ def flattened(row: dict[str, Any]) -> dict[str, Any]:
 
 def require_success(answer: pa.Table) -> None:
     """Exit with code 1 if the result of a command reports a failure."""
-    for row in answer.to_pylist():
+    for row in to_rows(answer):
         flat = flattened(row)
         status = str(flat.get("status") or "")
         if status.lower().startswith(_FAILED):

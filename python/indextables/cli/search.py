@@ -20,6 +20,7 @@ from indextables.cli.options import AsJson, Conf, TablePath, Timestamp, Version,
 from indextables.cli.output import console, failures, show
 from indextables.errors import error
 from indextables.expr.calendar import render_timestamp
+from indextables.expr.objects import to_rows
 from indextables.read.changes import CHANGE, INSERT, changes_between, plan_changes, read_changes
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
 from indextables.read.request import ScanRequest
@@ -82,7 +83,9 @@ def search(
         for column in facet or ():
             _by_value(reader, column, where, query)
         if follow:
-            _follow(opened, wanted or reader.schema.names, where, query, interval, as_json=as_json)
+            known = reader.schema.names
+            shown = [name for name in dict.fromkeys(wanted or known) if name in known]
+            _follow(opened, shown, where, query, interval, as_json=as_json)
 
 
 def suggest(
@@ -126,14 +129,15 @@ def _hits(found: pa.Table, names: list[str]) -> Grid:
     for name in names:
         number = pa.types.is_integer(found.schema.field(name).type) or name == SCORE
         grid.add_column(Text(name), justify="right" if number else "left", overflow="fold")
-    for row in found.to_pylist():
+    for row in to_rows(found):
         words = {piece for piece, matched in spans(row.get(SNIPPET) or "") if matched}
-        grid.add_row(*(_cell(row[name], words) for name in names))
+        grid.add_row(*(_cell(row[name], words, name) for name in names))
     return grid
 
 
-def _cell(value: object, words: set[str]) -> Text:
-    shown = Text(text(value))
+def _cell(value: object, words: set[str], name: str) -> Text:
+    score = name == SCORE and isinstance(value, float)
+    shown = Text(f"{value:g}" if score else text(value))
     if isinstance(value, str) and words:
         shown.highlight_words(sorted(words), "bold yellow")
     return shown
@@ -146,7 +150,7 @@ def _over_time(table: Table, column: str, where: str | None, query: str) -> None
         return
     found = count_over_time(table, column, ends, _BARS, where=where, query=query)
     most = max(bar.rows for bar in found.bars)
-    grid = Grid(box=None, show_header=False, title=f"{column}, one bar is {found.step}",
+    grid = Grid(box=None, show_header=False, title=Text(f"{column}, one bar is {found.step}"),
                 title_justify="left")  # fmt: skip
     for bar in found.bars:
         grid.add_row(render_timestamp(int(bar.low)), Text(_bar(bar.rows / most), "cyan"),
@@ -156,11 +160,11 @@ def _over_time(table: Table, column: str, where: str | None, query: str) -> None
 
 def _by_value(table: Table, column: str, where: str | None, query: str) -> None:
     found = count_values(table, column, where, query)
-    top = found.slice(0, _TOP).to_pylist()
+    top = to_rows(found.slice(0, _TOP))
     most = max((row["rows"] for row in top), default=1)
     more = found.num_rows - len(top)
     caption = f"and {counted(more, 'other value')}" if more else None
-    grid = Grid(box=None, show_header=False, title=column, title_justify="left",
+    grid = Grid(box=None, show_header=False, title=Text(column), title_justify="left",
                 caption=caption, caption_justify="left")  # fmt: skip
     for row in top:
         name = "null" if row["value"] is None else text(row["value"])
@@ -219,6 +223,9 @@ def _matches(
         if each.kind in (INSERT, _AFTER_UPDATE)
     ]
     schema = table.snapshot.schema.to_arrow_schema()
+    if gone := [name for name in names if name not in schema.names]:
+        available = ", ".join(schema.names)
+        raise error("COLUMN_UNKNOWN", columns=", ".join(gone), available=available)
     fields = [schema.field(name) for name in names]
     mark = pa.field(CHANGE, CHANGE_COLUMNS[CHANGE])
     request = ScanRequest(pa.schema([*fields, mark]), predicates_of(table, where, query), here=True)

@@ -40,15 +40,33 @@ def sql(
     with failures():
         if not text.strip():
             raise error("ARGUMENT_INVALID", argument="STATEMENT", value="empty", wanted="SQL")
-        command = parse(text) if remote is None and is_command(text) else None
+        ours = is_command(text)
+        command = parse(text) if remote is None and ours else None
         if command is not None:
             with followed("working", settings(conf)) as context:
                 context.tables = tables
                 answer = execute(command, context)
         else:
             answer = _through_spark(text, tables, settings(conf), remote)
-    require_success(answer)
-    show(answer, as_json=as_json, upright=command is not None and answer.num_rows == 1)
+    if ours:
+        require_success(answer)
+        show(answer, as_json=as_json, upright=answer.num_rows == 1)
+    else:
+        rows = answer.rename_columns(_distinct(answer.column_names))
+        show(rows, as_json=as_json, columns=rows.column_names)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, with numbers where several columns have the same one."""
+    taken = set(names)
+    found: list[str] = []
+    for name in names:
+        new, number = name, 1
+        while new in found or (new != name and new in taken):
+            number += 1
+            new = f"{name}_{number}"
+        found.append(new)
+    return found
 
 
 def _through_spark(

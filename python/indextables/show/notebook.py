@@ -56,7 +56,7 @@ def hits_table(rows: Sequence[Mapping[str, Any]]) -> Html:
     others = [name for name in names if name not in (SNIPPET, SCORE)]
     lines = [
         (
-            f"{row[SCORE]:.2f}" if row.get(SCORE) is not None else "",
+            f"{row[SCORE]:.2f}" if isinstance(row.get(SCORE), float) else "",
             Html(marked(row.get(SNIPPET) or "").replace("<mark>", f'<mark style="{_MARK}">')),
             *(cut(text(row[name]), _CELL) for name in others),
         )

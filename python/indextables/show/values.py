@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime as dt
 import decimal
 import json
 import math
+import struct
 from typing import Any
 
 _UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
@@ -23,10 +25,27 @@ def text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return f"{value:g}"
+        return _shortest(value)
     if isinstance(value, list | dict | tuple):
         return json.dumps(value, default=plain, ensure_ascii=False)
     return str(plain(value)) if not isinstance(value, str | int) else str(value)
+
+
+def _shortest(value: float) -> str:
+    """Six digits if they are the value, as a float or as a double, else all."""
+    short = f"{value:g}"
+    if not math.isfinite(value) or float(short) == value:
+        return short
+    with contextlib.suppress(OverflowError):
+        if _single(float(short)) == value:
+            return short
+    return repr(value)
+
+
+def _single(value: float) -> float:
+    """The nearest float of four bytes."""
+    found: float = struct.unpack("f", struct.pack("f", value))[0]
+    return found
 
 
 def plain(value: Any) -> Any:
