@@ -188,6 +188,13 @@ CODES: dict[str, Code] = {
         "set startingVersion or startingTimestamp, and optionally endingVersion or endingTimestamp",
         "22023",
     ),
+    "CHANGES_SCHEMA": Code(
+        UnsupportedError,
+        "rows of version {version} of `{path}` cannot be read with the columns of version {now}: "
+        "{detail}",
+        "begin after the version that replaced the columns; in plain Python, open an older version",
+        "0A000",
+    ),
     "COLUMN_CHECKED": Code(
         InvalidError,
         "column `{column}` cannot be dropped or renamed: the constraint `{constraint}` names it",

@@ -31,7 +31,7 @@ from indextables.plan.partials import live_rows
 from indextables.plan.search import Snippet
 from indextables.plan.topk import engine_key
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
-from indextables.read.changes import changes_between, plan_changes, read_changes
+from indextables.read.changes import changes_of, plan_changes, read_changes
 from indextables.read.explain_score import EXPLAINED, explain_scores
 from indextables.read.request import ScanRequest
 from indextables.read.rows import put_in_order
@@ -353,7 +353,7 @@ class Table:
         """
         begin = arguments.version_of(first, "first")
         end = self.version if last is None else arguments.version_of(last, "last")
-        rows = list(changes_between(self._log, begin, min(end, self.version)))
+        rows = list(changes_of(self._table, begin, min(end, self.version)))
         columns = [pa.field(name, kind) for name, kind in CHANGE_COLUMNS.items()]
         request = ScanRequest(pa.schema([*self.schema, *columns]), here=True)
         found = plan_changes(self._table, request, rows)

@@ -21,7 +21,7 @@ from indextables.cli.output import console, failures, show
 from indextables.errors import error
 from indextables.expr.calendar import render_timestamp
 from indextables.expr.objects import to_rows
-from indextables.read.changes import CHANGE, INSERT, changes_between, plan_changes, read_changes
+from indextables.read.changes import CHANGE, INSERT, changes_of, plan_changes, read_changes
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
 from indextables.read.request import ScanRequest
 from indextables.read.spec import SCORE, SNIPPET
@@ -219,7 +219,7 @@ def _matches(
 ) -> pa.Table:
     changed = [
         each
-        for each in changes_between(table.log, first, table.snapshot.version)
+        for each in changes_of(table, first, table.snapshot.version)
         if each.kind in (INSERT, _AFTER_UPDATE)
     ]
     schema = table.snapshot.schema.to_arrow_schema()

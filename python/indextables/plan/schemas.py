@@ -195,6 +195,28 @@ def widens(source: DataType, target: DataType) -> bool:
     return (one, other) in _OTHERS
 
 
+def other_columns(before: Struct, now: Struct) -> list[str]:
+    """Columns whose values of an older schema cannot be read as those of the newer one."""
+    return [
+        f"column `{field.name}` is {describe(old.type)}, now {describe(field.type)}"
+        for field in now.fields
+        if (old := before.get(field.name)) is not None and not _reads_as(old.type, field.type)
+    ]
+
+
+def _reads_as(old: DataType, now: DataType) -> bool:
+    if old == now or widens(old, now):
+        return True
+    if isinstance(old, Struct) and isinstance(now, Struct):
+        pairs = ((old.get(field.name), field) for field in now.fields)
+        return all(was is None or _reads_as(was.type, field.type) for was, field in pairs)
+    if isinstance(old, Array) and isinstance(now, Array):
+        return _reads_as(old.element, now.element)
+    if isinstance(old, Map) and isinstance(now, Map):
+        return _reads_as(old.key, now.key) and _reads_as(old.value, now.value)
+    return False
+
+
 def differences(given: Struct, table: Struct) -> list[str]:
     """How columns of a statement differ from a table's, whatever their order and nullability."""
     asked = {field.name.lower(): field for field in given.fields}

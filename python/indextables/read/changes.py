@@ -26,10 +26,11 @@ from indextables.plan.queries import split_queries
 from indextables.plan.tasks import group_splits
 from indextables.read.columns import plan_predicates
 from indextables.read.rows import search_split, split_of, split_without
+from indextables.read.same_columns import SameColumns
 from indextables.read.spec import ReadSpec, Source, spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from indextables.engine.split import Split
     from indextables.log import Log, Snapshot
@@ -74,14 +75,25 @@ def whole_table(snapshot: Snapshot, log: Log) -> Iterator[ChangedRows]:
         yield ChangedRows(entry, INSERT, snapshot.version, snapshot.timestamp_ms, without=without)
 
 
-def changes_between(log: Log, first: int, last: int) -> Iterator[ChangedRows]:
-    """What the versions of a range changed, version by version."""
+def changes_between(
+    log: Log, first: int, last: int, check: Callable[[Commit], None] | None = None
+) -> Iterator[ChangedRows]:
+    """What the versions of a range changed, version by version, after a check of each."""
     before = _Before(log)
     for version in range(first, last + 1):
         commit = read_commit(log, version)
+        if check is not None:
+            check(commit)
         for rows in _changes_of(log, commit, before):
             yield from (each for each in _images(log, commit, rows) if not each.is_empty)
         before.passed(commit)
+
+
+def changes_of(table: OpenTable, first: int, last: int) -> Iterator[ChangedRows]:
+    """The same for rows that can be read with the columns of an open table."""
+    same = SameColumns(table)
+    same.check_version(last)
+    return changes_between(table.log, first, last, same.check_commit)
 
 
 def read_commit(log: Log, version: int) -> Commit:

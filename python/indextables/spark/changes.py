@@ -12,7 +12,7 @@ from indextables.log.history import parse_timestamp
 from indextables.read.changes import (
     ChangedRows,
     ChangeSource,
-    changes_between,
+    changes_of,
     check_names,
     first_version,
     last_version,
@@ -66,7 +66,7 @@ def plan(request: Request) -> Answer:
         raise error("CHANGES_BY_NAME")
     table = open_table(request)
     first, last = _range(table)
-    tasks = plan_tasks(request, table, list(changes_between(table.log, first, last)))
+    tasks = plan_tasks(request, table, list(changes_of(table, first, last)))
     reply = {
         "local": False,
         "explain": f"IndexTables changes of versions {first} to {last}",

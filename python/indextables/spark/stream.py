@@ -9,7 +9,8 @@ from indextables.errors import error
 from indextables.log.actions import AddFile, RemoveFile
 from indextables.log.entries import from_adds
 from indextables.log.history import parse_timestamp
-from indextables.read.changes import DELETE, changes_between, first_version, whole_table
+from indextables.read.changes import DELETE, changes_between, changes_of, first_version, whole_table
+from indextables.read.same_columns import SameColumns
 from indextables.read.scan import plan_scan
 from indextables.spark import changes
 from indextables.spark.filtering import scan_request
@@ -55,17 +56,21 @@ def plan(request: Request) -> Answer:
     """The tasks of one micro-batch."""
     table = open_table(request)
     begin, end = request.body["start"], request.body["end"]
+    same = SameColumns(table)
+    same.check_version(end["version"])
     if changes.is_change_feed(request):
         rows = (
             whole_table(table.log.snapshot(end["version"]), table.log)
             if begin["whole"]
-            else changes_between(table.log, begin["version"] + 1, end["version"])
+            else changes_of(table, begin["version"] + 1, end["version"])
         )
         return {}, changes.plan_tasks(request, table, list(rows))
     if begin["whole"]:
         files = table.log.snapshot(end["version"]).files()
     else:
-        commits = _commits(table, begin["version"], end["version"])
+        commits = list(_commits(table, begin["version"], end["version"]))
+        for commit in commits:
+            same.check_commit(commit)
         files = from_adds(add for commit in commits for add in _appended(table, commit))
     found = plan_scan(table, scan_request(request, table), files)
     return {}, shipped_scan(found, request)[0]

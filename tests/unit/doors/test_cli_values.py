@@ -102,8 +102,9 @@ def test_an_output_that_is_full_is_one_message(table):
 
 def test_follow_says_that_a_column_is_gone(table):
     found = new_matches(open_table(table, {}), ["raw"], None, "timeout", 0.01)
-    rows = pa.table({"id": [1], "message": ["timeout"]})
-    indextables.write(rows, table, "overwrite", options={"overwriteSchema": "true", **TEXT})
+    rows = pa.table({"id": [1], "message": ["timeout"], ":cat:": ["x"]})
+    options = {"overwriteSchema": "true", **TEXT}
+    indextables.write(rows, table, "overwrite", ":cat:", options=options)
     with pytest.raises(IndexTablesError, match=r"COLUMN_UNKNOWN.*raw"):
         next(found)
 

@@ -12,7 +12,7 @@ from indextables.log.actions import AddFile, Metadata, Protocol, RemoveFile
 from indextables.page.answers.facts import table_facts
 from indextables.page.answers.values import cells
 from indextables.read.changes import COLUMNS as CHANGE_COLUMNS
-from indextables.read.changes import changes_between, plan_changes, read_changes
+from indextables.read.changes import changes_of, plan_changes, read_changes
 from indextables.read.request import ScanRequest
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _rows(table: OpenTable, first: int, last: int) -> tuple[pa.Table | None, str
         return None, "The versions are the same."
     if last - first >= MOST_COMMITS:
         return None, f"Rows are shown for at most {MOST_COMMITS} versions at a time."
-    changed = list(islice(changes_between(table.log, first, last), MOST_SOURCES))
+    changed = list(islice(changes_of(table, first, last), MOST_SOURCES))
     marks = [pa.field(name, CHANGE_COLUMNS[name]) for name in (CHANGE_TYPE, CHANGE_VERSION)]
     schema = table.snapshot.schema.to_arrow_schema()
     wanted = pa.schema([*marks, *schema])
