@@ -1014,6 +1014,12 @@ CODES: dict[str, Code] = {
         "for rows that change, use foreachBatch and MERGE INTO",
         "0A000",
     ),
+    "STREAM_OTHER_TABLE": Code(
+        UnsupportedError,
+        "the table at `{path}` is another one than the stream has read: it was made again",
+        "start a new stream with a new checkpoint location",
+        "0A000",
+    ),
     "STREAM_VERSION_GONE": Code(
         UnsupportedError,
         "version {version} of `{path}` is no longer in the log",

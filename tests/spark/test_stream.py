@@ -134,6 +134,23 @@ def test_a_source_may_lose_rows_but_not_change_them(spark, table_path, tmp_path)
         copy()
 
 
+def test_a_source_that_was_made_again_is_another_table(spark, table_path, tmp_path):
+    rows = spark.range(0, 4, 1, 1).selectExpr(*COLUMNS)
+
+    def copy() -> None:
+        source = spark.readStream.format("indextables").load(table_path)
+        run(source, str(tmp_path / "target"), tmp_path / "c")
+
+    rows.write.format("indextables").save(table_path)
+    copy()
+    shutil.rmtree(table_path)
+    for _ in range(3):
+        rows.write.format("indextables").mode("append").save(table_path)
+        with pytest.raises(errors.UnsupportedError, match="STREAM_OTHER_TABLE"), translate_errors():
+            copy()
+    assert live(str(tmp_path / "target")).num_records == 4
+
+
 def test_a_source_whose_versions_are_gone_says_so(spark, table_path, tmp_path):
     rows = spark.range(0, 4, 1, 1).selectExpr(*COLUMNS)
     rows.write.format("indextables").save(table_path)

@@ -18,14 +18,14 @@ from indextables.spark.read_task import shipped_scan
 from indextables.spark.warm import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from indextables.log.replay import Commit
     from indextables.read.table import OpenTable
     from indextables.spark.planner import Answer
     from indextables.spark.request import Request
 
-# an offset is the last version that was read; `whole` reads the table before the first one
+# an offset is the last version of a table that was read; `whole` reads all rows before the first
 _BEFORE = -1
 
 
@@ -35,9 +35,9 @@ def start(request: Request) -> dict[str, Any]:
     first = table.settings.get(keys.STARTING_VERSION)
     timestamp = table.settings.get(keys.STARTING_TIMESTAMP)
     if first is None and timestamp is None:
-        return {"offset": {"version": _BEFORE, "whole": True}}
+        return _offset(table, _BEFORE, whole=True)
     at = None if timestamp is None else parse_timestamp(timestamp)
-    return {"offset": {"version": first_version(table.log, first, at) - 1, "whole": False}}
+    return _offset(table, first_version(table.log, first, at) - 1)
 
 
 def latest(request: Request) -> dict[str, Any]:
@@ -47,15 +47,28 @@ def latest(request: Request) -> dict[str, Any]:
     last, begin = request.body.get("last"), request.body.get("start")
     if last is not None:
         newest = min(newest, last["version"])
+    if begin is not None:
+        _check_table(table, begin)
     if begin is not None and not begin["whole"]:
         newest = _within_limits(table, begin["version"], newest)
-    return {"offset": {"version": newest, "whole": False}}
+    return _offset(table, newest)
+
+
+def _offset(table: OpenTable, version: int, *, whole: bool = False) -> dict[str, Any]:
+    return {"offset": {"version": version, "whole": whole, "table": table.snapshot.metadata.id}}
+
+
+def _check_table(table: OpenTable, offset: Mapping[str, Any]) -> None:
+    """Raise if another table is at the path now: its versions are not those of the offset."""
+    if offset.get("table") not in (None, table.snapshot.metadata.id):
+        raise error("STREAM_OTHER_TABLE", path=table.store.url)
 
 
 def plan(request: Request) -> Answer:
     """The tasks of one micro-batch."""
     table = open_table(request)
     begin, end = request.body["start"], request.body["end"]
+    _check_table(table, end)
     same = SameColumns(table)
     same.check_version(end["version"])
     if changes.is_change_feed(request):
