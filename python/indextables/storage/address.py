@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from indextables.errors import IndexTablesError, error
 
@@ -129,7 +129,10 @@ def parse_address(url: str) -> Address:
     if kind is Kind.LOCAL:
         if not rest.startswith("/"):
             raise _bad(url, f"the path after `{scheme}:` is relative")
-        return _local(unquote(urlsplit(url).path))
+        _, host, path = _split(url)
+        if host.lower() not in ("", "localhost"):
+            raise _bad(url, f"`{host}` is another host; a path begins after `file://` with `/`")
+        return _local(unquote(path))
     if not rest.startswith("//"):
         raise _bad(url, f"write `{scheme}://`, then the bucket, then the path")
     authority, _, path = rest[2:].partition("/")

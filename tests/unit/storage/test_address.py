@@ -37,6 +37,8 @@ _AZURE = "abfss://c@a.dfs.core.windows.net/t"
         ("/tmp/t", Kind.LOCAL, "", "/tmp/t", "/tmp/t"),
         ("file:///tmp/my%20t", Kind.LOCAL, "", "/tmp/my t", "/tmp/my t"),
         ("file:/tmp/t", Kind.LOCAL, "", "/tmp/t", "/tmp/t"),
+        ("FILE://localhost/tmp/t", Kind.LOCAL, "", "/tmp/t", "/tmp/t"),
+        ("file:///tmp/a#b?c=d", Kind.LOCAL, "", "/tmp/a#b?c=d", "/tmp/a#b?c=d"),
     ],
 )
 def test_an_address_is_understood_when_spelled_so(url, kind, bucket, prefix, native):
@@ -54,7 +56,8 @@ def test_account_and_domain_come_from_the_address_when_it_is_azure():
     ["hdfs:///t", "hdfs://me:hush@n/t", "viewfs://n/t", "webhdfs://n/t",
      "s3://", "s3://b/../other", "s3://key:hush@b/t", "gs://user:hush@b/t",
      "abfss://c:hush@a.dfs.core.windows.net/t", "ftp://u:hush@h/t",
-     "hdfs:/data/t", "dbfs:/x", "s3:/b/x", "s3a:b/x", "memory:/t", "file:t", "a:b"],
+     "hdfs:/data/t", "dbfs:/x", "s3:/b/x", "s3a:b/x", "memory:/t", "file:t", "a:b",
+     "file://t", "file://some/t"],
 )  # fmt: skip
 def test_an_address_is_refused_without_its_password_when_it_cannot_be_opened(url):
     with pytest.raises(StorageError) as caught:
