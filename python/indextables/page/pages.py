@@ -58,7 +58,8 @@ class Pages:
     def _failed(self, parts: Sequence[str], failure: IndexTablesError) -> Reply:
         if parts and parts[-1].endswith(".json"):
             return 200, JSON, json.dumps({"problem": problem(failure)})
-        status = 404 if isinstance(failure, TableNotFoundError) else 500
+        missing = isinstance(failure, TableNotFoundError) or failure.code == "PAGE_UNKNOWN"
+        status = 404 if missing else 500
         root = "../../" if len(parts) > 1 else ""
         return status, HTML, failure_page(root, self._named(parts), failure)
 

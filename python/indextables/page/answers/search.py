@@ -18,11 +18,12 @@ from indextables.api.overview import (
     count_values,
     time_range,
 )
+from indextables.errors import error
 from indextables.expr.calendar import parse_timestamp, render_date, render_timestamp
 from indextables.expr.values import kind_of
 from indextables.page.answers.fields import Fields, choose_fields
 from indextables.page.answers.values import cells
-from indextables.page.statement import condition, sort_key
+from indextables.page.statement import TIMES, condition, sort_key
 from indextables.page.view import SCORE
 from indextables.sql.values import quote_name
 
@@ -62,7 +63,7 @@ class Search:
     """A view of a table, ready to be queried."""
 
     def __init__(self, table: OpenTable, view: View, fields: Fields) -> None:
-        self.table, self.view, self.fields = Table(table), view, fields
+        self.opened, self.table, self.view, self.fields = table, Table(table), view, fields
         self.schema = table.snapshot.schema
         self.query = view.query or None
 
@@ -97,6 +98,8 @@ class Search:
         view, column = self.view, self.view.time or self.fields.time
         if not column:
             return None
+        if kind_of_column(self.opened, column) not in TIMES:
+            raise error("COLUMN_UNKNOWN", columns=column, available=", ".join(self.fields.times))
         # the range depends on the filters, not on the query: the axis does not move while one types
         ends = self._time_range(column)
         if ends is None:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from indextables.expr.calendar import render_timestamp
+from indextables.expr.objects import to_objects
 from indextables.show.values import cut, text
 
 LONGEST = 4_000
@@ -25,18 +26,9 @@ def cells(column: pa.ChunkedArray, *, whole: bool = False) -> list[str | None]:
         micros = column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()).to_pylist()
         found = [None if each is None else render_timestamp(each) for each in micros]
     else:
-        found = [None if each is None else _shown(each) for each in _python(column)]
+        found = [None if each is None else _shown(each) for each in to_objects(column)]
     return found if whole else [None if each is None else cut(each, LONGEST) for each in found]
 
 
 def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, float) else text(value)
-
-
-def _python(column: pa.ChunkedArray) -> list[Any]:
-    """Values as Python objects, or as Arrow scalars if Python has no such type."""
-    try:
-        found: list[Any] = column.to_pylist()
-    except (ValueError, OverflowError):
-        found = [None if each is None or not each.is_valid else str(each) for each in column]
-    return found
