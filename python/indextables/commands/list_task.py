@@ -103,6 +103,9 @@ def _divide(store: Store, levels: int, readers: int) -> tuple[list[ObjectMeta], 
         if len(folders) >= _ENOUGH:
             break
         below = side_by_side(store.inside, folders, readers)
+        # a folder with a log of its own is another table
+        logs = [f"{folder}/{names.FOLDER}" for folder in folders]
+        below = [each for each, log in zip(below, logs, strict=True) if log not in each[1]]
         files = [*files, *(file for found, _ in below for file in found)]
         folders = [folder for _, found in below for folder in found]
     return files, [*kept, *folders]

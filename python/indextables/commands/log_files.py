@@ -81,21 +81,24 @@ def take_log_inventory(log: Log) -> Inventory:
 
 def data_files(listed: Iterable[ObjectMeta]) -> list[StoredFile]:
     """The splits and index files among listed files, with their checksum files."""
-    return [_stored(meta) for meta in listed if _is_data(meta.path)]
+    found = list(listed)
+    others = names.tables_below(meta.path for meta in found)
+    own = (meta for meta in found if not meta.path.startswith(others))
+    return [_stored(meta) for meta in own if _is_data(meta.path)]
 
 
 def _inventory(listed: Iterable[ObjectMeta]) -> Inventory:
     found: dict[FileKind, dict[int, tuple[str, ...]]] = {kind: {} for kind in FileKind}
-    data: list[StoredFile] = []
+    listed = list(listed)
     for meta in listed:
         place = names.classify(meta.path)
         if place is not None:
             kind, version = place
             found[kind][version] = (*found[kind].get(version, ()), meta.path)
-        elif _is_data(meta.path):
-            data.append(_stored(meta))
     versions = {version: path for version, (path,) in found[FileKind.VERSION].items()}
-    return Inventory(versions, found[FileKind.STATE], found[FileKind.CHECKPOINT], tuple(data))
+    return Inventory(
+        versions, found[FileKind.STATE], found[FileKind.CHECKPOINT], tuple(data_files(listed))
+    )
 
 
 def _stored(meta: ObjectMeta) -> StoredFile:

@@ -14,6 +14,7 @@ from indextables.engine.split import Split
 from indextables.engine.writer import ColumnStats
 from indextables.errors import CorruptError, StorageError, error
 from indextables.log.actions import AddFile, CompanionRun
+from indextables.log.names import tables_below
 from indextables.log.partitions import parse_folder, unescape
 from indextables.log.protocol import COMPANION, LEAN_SPLITS
 from indextables.model.types import Atomic, DataType, Field, Struct, parse_schema, parse_type
@@ -91,8 +92,11 @@ class RebuildPlan:
 
 def find_splits(store: Store) -> list[ObjectMeta]:
     """Return all splits in a table's folder, except hidden ones, which are unfinished."""
-    found = (meta for meta in store.list("") if meta.path.endswith(".split"))
-    return [meta for meta in found if not meta.path.rpartition("/")[2].startswith(".")]
+    listed = list(store.list(""))
+    others = tables_below(meta.path for meta in listed)
+    found = (meta for meta in listed if meta.path.endswith(".split"))
+    own = (meta for meta in found if not meta.path.startswith(others))
+    return [meta for meta in own if not meta.path.rpartition("/")[2].startswith(".")]
 
 
 def plan_rebuild(store: Store, splits: Sequence[ObjectMeta], settings: Settings) -> RebuildPlan:

@@ -95,6 +95,15 @@ def is_in_log(path: str) -> bool:
     return path.startswith(f"{FOLDER}/")
 
 
+def tables_below(paths: Iterable[str]) -> tuple[str, ...]:
+    """The folders of other tables in a table's folder, with a slash, from the paths of all files.
+
+    Their files belong to them: this table neither reads nor deletes them.
+    """
+    inside = f"/{FOLDER}/"
+    return tuple({path.partition(inside)[0] + "/" for path in paths if inside in path})
+
+
 def is_state_head(path: str) -> bool:
     """Whether a file is the state manifest, without which a state does not exist."""
     return "/_manifest." in path

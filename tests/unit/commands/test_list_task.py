@@ -53,6 +53,10 @@ def fill(table, days: int) -> None:
     table.write("foreign/part-0.parquet", 5, OLD)
     table.write("day=d0/notes.txt", 5, OLD)
     table.write(INDEX.format(1), 5, OLD)
+    # other tables inside the folder
+    for inside in ("other", "foreign/deep/er", "day=d0/t", "day=d0/hour=1/t"):
+        table.write(f"{inside}/_transaction_log/{0:020d}.json", 5, OLD)
+        table.write(f"{inside}/splits/split-theirs.split", 5, OLD)
     (table.door.root / "table" / "day=empty" / "hour=1").mkdir(parents=True)
 
 
@@ -72,7 +76,7 @@ def test_tasks_find_what_one_listing_finds(make, columns, days):
     assert here.orphans_found == len(found)
     assert len([path for path in found if "/split-orphan-" in path]) == days
     assert {"split-root.split", "foreign/part-0.split", INDEX.format(1)} < found
-    kept = ("live", "young", "gone", ".txt", ".parquet")
+    kept = ("live", "young", "gone", "theirs", ".txt", ".parquet")
     assert not [path for path in found if any(word in path for word in kept)]
     listed = [folder for each in door.listed for folder in each]
     assert len(listed) == len(set(listed)) > 1

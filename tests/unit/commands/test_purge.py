@@ -43,6 +43,24 @@ def test_only_old_unreferenced_files_go(make):
     assert not [path for path in left if "orphan" in path or path.startswith("index/")]
 
 
+def test_tables_inside_the_folder_keep_their_files(make):
+    table = make(("day", "hour"))
+    table.commit(table.put("live", day="d1", hour="h1", age_hours=500))
+    table.put("orphan", day="d1", hour="h1", age_hours=500)
+    inside = (
+        "other/splits/split-a.split",
+        "day=d1/t/splits/split-b.split",
+        "day=d1/hour=h1/t/c.split",
+    )
+    for path in inside:
+        table.write(path, 5, 500)
+    for folder in ("other", "day=d1/t", "day=d1/hour=h1/t"):
+        table.write(f"{folder}/_transaction_log/{0:020d}.json", 5, 500)
+    metrics = _purge(table)
+    assert metrics["orphaned_files_deleted"] == 1
+    assert {*inside} <= {*table.stored()}
+
+
 def test_dry_run_deletes_nothing(make):
     table = make(())
     table.put("orphan", age_hours=500)

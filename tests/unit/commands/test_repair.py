@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+import indextables
 from indextables.commands.repair import run_repair
 from indextables.log import open_log
 from indextables.log.actions import Txn
 from indextables.log.transaction import Operation, Transaction
+from indextables.sql.local import LocalContext
 from indextables.storage import open_store
 
 
@@ -42,3 +44,12 @@ def test_a_repaired_log_knows_the_batches_of_streaming_queries(table, repaired):
     change = Transaction(Operation.APPEND, 0, (table.put("a"),), txn=Txn("query", 7))
     table.log.commit(change)
     assert repaired().txns == {"query": 7}
+
+
+def test_splits_of_tables_inside_the_folder_are_not_taken(tmp_path):
+    door = LocalContext({})
+    for name in ("events", "deep/er"):
+        indextables.write({"id": [1]}, f"{tmp_path}/{name}")
+    (row,) = run_repair(f"{tmp_path}/_transaction_log", None, door)
+    assert row["status"] == f"ERROR: there is no readable split at `{tmp_path}/_transaction_log`"
+    assert not (tmp_path / "_transaction_log").exists()
