@@ -22,7 +22,7 @@ _MOST_ROWS = 2**63 - 1
 def path_of(path: Path) -> str:
     """The text of a path or URL. An empty one would be the current folder."""
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(text, str) or not text or "\0" in text:
+    if not isinstance(text, str) or not text or "\0" in text or not _is_unicode(text):
         raise _wrong("path", path, "a path or a URL")
     return text
 
@@ -32,6 +32,8 @@ def options_of(options: Mapping[str, str] | None) -> dict[str, str]:
     given = {} if options is None else options
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise _wrong("options", options, "a dictionary of keys and values")
+    for text in (*given, *given.values()):
+        text_of(str(text), "options")
     return dict(given)
 
 
@@ -68,7 +70,7 @@ def limit_of(limit: int | None) -> int | None:
 
 def text_of(text: str, argument: str) -> str:
     """A text. Whether it may be empty, its parser says."""
-    if not isinstance(text, str):
+    if not isinstance(text, str) or not _is_unicode(text):
         raise _wrong(argument, text, "a text")
     return text
 
@@ -110,6 +112,15 @@ def weights_of(fields: Mapping[str, float] | Names) -> dict[str, float]:
         if not isinstance(weight, int | float) or not isfinite(weight) or weight < 0:
             raise _wrong("fields", fields, "names of columns with weights from 0")
     return dict(fields)
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether it has no half characters, which commands get for bytes that are no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _whole(value: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -70,8 +71,17 @@ def _changed(rows: pa.Table, schema: pa.Schema, values: Mapping[str, Any]) -> pa
     return rows
 
 
+def _has_fractions(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
 def _constant(value: Any, field: pa.Field) -> pa.Array:
     try:
-        return pa.array([value], field.type)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as problem:
+        found = pa.array([value], field.type)
+    except (ValueError, TypeError, ArithmeticError) as problem:
         raise error("DATA_BAD_VALUE", column=field.name, detail=str(problem)) from problem
+    # Arrow drops the fraction
+    if isinstance(value, float | Decimal) and not _has_fractions(field.type) and value % 1:
+        detail = f"{value} is not a whole number"
+        raise error("DATA_BAD_VALUE", column=field.name, detail=detail)
+    return found

@@ -44,6 +44,24 @@ def test_paths_and_timestamps_are_what_python_has_for_them(table, table_path):
         assert indextables.open(table_path, timestamp=given).num_rows == 4
 
 
+HALF = "x\udcff"  # what Python makes of an argument of a command that is no text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda table, path: indextables.open(path + HALF),
+        lambda table, path: indextables.open(path, options={"userMetadata": HALF}),
+        lambda table, path: table.search(HALF),
+        lambda table, path: table.count(query=HALF),
+        lambda table, path: table.analyze(HALF, "title"),
+    ],
+)
+def test_half_characters_are_no_text(table, table_path, call):
+    with pytest.raises(IndexTablesError, match="ARGUMENT_INVALID"):
+        call(table, table_path)
+
+
 @pytest.mark.parametrize(
     ("call", "argument"),
     [

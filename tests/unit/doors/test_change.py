@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -120,3 +121,17 @@ def test_what_cannot_be_changed_is_said(table):
     with pytest.raises(IndexTablesError, match=r"CONDITION_INVALID|SQL_SYNTAX"):
         indextables.delete(path, "id ?? 1")
     assert live(path) == rows
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("n", 1.5), ("n", Decimal("1.5")), ("n", float("nan")), ("d", 1.5), ("d", float("inf")),
+     ("s", "\udcff"), ("s", 1), ("n", object())],
+)  # fmt: skip
+def test_a_value_that_does_not_fit_is_an_error(table_path, column, value):
+    columns = {"n": pa.array([1], pa.int8()), "d": pa.array([0], pa.date32()), "s": ["a"]}
+    before = indextables.write(pa.table(columns), table_path)
+    with pytest.raises(IndexTablesError, match=f"DATA_BAD_VALUE.*`{column}`"):
+        indextables.update(table_path, {column: value})
+    assert indextables.update(table_path, {"n": 2.0}) == 1
+    assert indextables.open(table_path).version == before.version + 1
