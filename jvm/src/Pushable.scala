@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, BooleanType, DataType}
 
 /**
@@ -71,7 +72,8 @@ case class Computed(child: Expression) extends UnaryExpression {
 /**
  * Keeps from sources what Spark fails to translate: an AND, OR, NOT or CASE of NULL or of a cast. NULL comes from
  * comparisons with values beyond a column's type, such as `tinyint > 200`. In conditions, Spark itself replaces NULL by
- * FALSE.
+ * FALSE. Also casts in another time zone than the session's, as in views that were made there: Spark does not tell
+ * sources the zone.
  */
 object KeepComputed extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
@@ -83,6 +85,8 @@ object KeepComputed extends Rule[LogicalPlan] {
     }
 
   def inValue(e: Expression): Expression = e match {
+    case known: Computed => known
+    case c: Cast if isInOtherZone(c) => Computed(c.mapChildren(inValue))
     case i: If => i.copy(inBranch(i.predicate), inValue(i.trueValue), inValue(i.falseValue))
     case c: CaseWhen =>
       c.copy(c.branches.map { case (when, value) => inBranch(when) -> inValue(value) }, c.elseValue.map(inValue))
@@ -101,6 +105,11 @@ object KeepComputed extends Rule[LogicalPlan] {
   }
 
   private def inBranch(condition: Expression): Expression = computed(condition).getOrElse(inCondition(condition))
+
+  private def isInOtherZone(cast: Cast): Boolean =
+    cast.timeZoneId.exists(_ != SQLConf.get.sessionLocalTimeZone) && dependsOnZone(cast)
+
+  private def dependsOnZone(cast: Cast): Boolean = Cast.needsTimeZone(cast.child.dataType, cast.dataType)
 
   private def computed(e: Expression): Option[Expression] = e match {
     case _: Cast | _: ApplyFunctionExpression => Some(Computed(inValue(e)))

@@ -99,6 +99,24 @@ def test_a_view_keeps_the_zone_it_was_made_in(spark: Any, views: dict[str, str])
     assert spark.sql(plain).count() != spark.table(f"cut_{TRUTH}").count()
 
 
+def test_conditions_keep_the_zone_of_their_view(spark: Any, views: dict[str, str]) -> None:
+    days = "CAST(ts AS DATE) IN (DATE'2018-11-02', DATE'2018-11-03')"
+    conditions = [
+        f"SELECT id FROM {{t}} WHERE {days}",
+        f"SELECT count(*) AS a0 FROM {{t}} WHERE NOT {days}",
+        f"SELECT count_if({days}) AS a0 FROM {{t}}",
+        f"SELECT max(CASE WHEN {days} THEN id END) AS a0 FROM {{t}}",
+    ]
+    for made, read in (("America/Sao_Paulo", "UTC"), ("UTC", "America/Sao_Paulo")):
+        for statement in conditions:
+            spark.conf.set(ZONE, made)
+            for name, source in views.items():
+                text = statement.replace("{t}", source)
+                spark.sql(f"CREATE OR REPLACE TEMP VIEW day_{name} AS {text}")
+            spark.conf.set(ZONE, read)
+            check(spark, {name: f"day_{name}" for name in views}, "SELECT * FROM {t}")
+
+
 def day_of(second: int, zone: ZoneInfo) -> int:
     """The start of a day: midnight, with the offset of the timestamp if midnight occurs twice."""
     local = dt.datetime.fromtimestamp(second, dt.UTC).astimezone(zone)
