@@ -44,11 +44,29 @@ object MatchRows extends Rule[LogicalPlan] with PredicateHelper {
       case other => Inputs(other.output, Seq(other), ctes)
     }
     val limited = input.plans.exists(input.ctes.limits)
+    // a search that is left to `MatchLeftRows` may have lost the other columns
+    val varied = input.plans.exists(input.ctes.varies)
     val parts = splitConjunctivePredicates(condition).map { part =>
-      if (!limited && mayBePushed(part, input)) part.transform { case s: Search => s.copy(source = input.source(s)) }
-      else part.transform { case s: Search => RowMatch(s, input) }
+      def namesOthers = part.exists { case s: Search => !RowMatch.alone(s); case _ => false }
+      if (!limited && !(varied && namesOthers) && mayBePushed(part, input))
+        part.transform { case s: Search => s.copy(source = input.source(s)) }
+      else byRow(part, input)
     }
     parts.reduce(And(_, _))
+  }
+
+  private def byRow(part: Expression, input: Inputs) = part.transform { case s: Search => RowMatch(s, input) }
+
+  /**
+   * A condition right above a table, which will be offered to it. The session may have another time zone than when the
+   * plan was made, for instance by a view.
+   */
+  def offeredNow(condition: Expression, table: LogicalPlan): Expression = {
+    val input = Inputs(table.output, Seq(table))
+    splitConjunctivePredicates(condition).map { part =>
+      val crosses = part.exists { case c: Cast => KeepComputed.dependsOnZone(c); case _ => false }
+      if (crosses && !mayBePushed(part, input)) byRow(part, input) else part
+    }.reduce(And(_, _))
   }
 
   private def inputs(node: LogicalPlan, ctes: Ctes) = Inputs(node.children.flatMap(_.output), node.children, ctes)
@@ -101,9 +119,12 @@ object MatchLeftRows extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!Compat.hasArrowFunctions) plan
     else plan.transformUpWithSubqueries {
-      case filter: Filter if Reads.ours(filter.child) => filter // it will be pushed down
+      case filter @ Filter(condition, table) if Reads.table(table).isDefined =>
+        filter.copy(condition = MatchRows.offeredNow(condition, table))
       // the condition of a DELETE, UPDATE or MERGE, which its plan computes
       case command: Command => command
+      // what the read of an optimized subquery has been offered
+      case read if read.children.isEmpty => read
       case node if node.expressions.exists(_.exists(_.isInstanceOf[Search])) => node.transformExpressions {
         case s: Search if !s.all => RowMatch(s, Inputs(s.references.toSeq, Nil))
       }
@@ -123,12 +144,22 @@ case class Ctes(plans: Map[Long, LogicalPlan]) {
   }
 
   /** Whether rows are counted off, so that no condition above may be pushed down. */
-  def limits(above: LogicalPlan): Boolean = above match {
+  def limits(above: LogicalPlan): Boolean = below(above) {
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail => true
-    case ref: CTERelationRef => plan(ref).exists(limits)
-    case unary: UnaryNode => limits(unary.child)
     case _ => false
   }
+
+  /** Whether rows get values as `rand()`: Spark moves no condition below them, unless nothing uses the values. */
+  def varies(above: LogicalPlan): Boolean = below(above) {
+    case project: Project => !project.projectList.forall(_.deterministic)
+    case _ => false
+  }
+
+  private def below(above: LogicalPlan)(found: LogicalPlan => Boolean): Boolean = found(above) || (above match {
+    case ref: CTERelationRef => plan(ref).exists(below(_)(found))
+    case unary: UnaryNode => below(unary.child)(found)
+    case _ => false
+  })
 }
 
 object Ctes {
@@ -222,11 +253,13 @@ object RowMatch {
     Coalesce(Seq(call, Literal.FalseLiteral))
   }
 
+  /** Whether the query names no other column. */
+  def alone(search: Search): Boolean = !search.all && search.right.foldable &&
+    Option(search.right.eval()).forall(q => !q.toString.contains(':'))
+
   /** Columns that the query may name: those of the same table, or of the same rows. */
   private def others(search: Search, input: Inputs, source: Option[(IndexTable, String)]): Seq[(String, Attribute)] = {
-    val alone = !search.all && search.right.foldable &&
-      Option(search.right.eval()).forall(q => !q.toString.contains(':'))
-    if (alone) Nil
+    if (alone(search)) Nil
     else input.columns.filter(c => searchable(c.dataType)).flatMap { c =>
       source match {
         case None => Some(c.name -> c)

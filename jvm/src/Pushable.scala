@@ -109,7 +109,7 @@ object KeepComputed extends Rule[LogicalPlan] {
   private def isInOtherZone(cast: Cast): Boolean =
     cast.timeZoneId.exists(_ != SQLConf.get.sessionLocalTimeZone) && dependsOnZone(cast)
 
-  private def dependsOnZone(cast: Cast): Boolean = Cast.needsTimeZone(cast.child.dataType, cast.dataType)
+  def dependsOnZone(cast: Cast): Boolean = Cast.needsTimeZone(cast.child.dataType, cast.dataType)
 
   private def computed(e: Expression): Option[Expression] = e match {
     case _: Cast | _: ApplyFunctionExpression => Some(Computed(inValue(e)))
