@@ -246,7 +246,7 @@ object RowMatch {
     }
     request.put("operator", search.operator).put("table", source.isDefined)
     if (!search.all) path.foldLeft(request.putArray("field"))(_.add(_))
-    if (search.right.foldable) Option(search.right.eval()).foreach(q => request.put("query", q.toString))
+    if (search.right.foldable) Option(search.right.eval()).foreach(q => request.put("search", q.toString))
     request.put(ReadCalls.Now, ReadCalls.now())
     val call = EngineFunction(search.operator + EngineFunction.OnRows, Rpc.call("matcher", request).parts(0), BooleanType,
       all.map(_._2) :+ search.right)

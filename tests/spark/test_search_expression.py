@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import PySparkException
 
 pytestmark = pytest.mark.spark
 
@@ -16,6 +17,7 @@ def views(spark, tmp_path_factory) -> tuple[str, str]:
         "id",
         "CASE WHEN id % 3 = 0 THEN 'timeout of payment' ELSE 'cart opened' END AS message",
         "concat('host', id % 5) AS host",
+        "date_add(DATE'2026-01-01', int(id % 2)) AS day",
     )
     path = str(folder / "table")
     frame.write.format("indextables").option("indexing.typemap.message", "text").save(path)
@@ -127,8 +129,6 @@ def test_members_of_other_rows_are_text(spark):
 
 
 def test_paths_into_json_need_an_index(spark, nested):
-    from pyspark.errors import PySparkException
-
     condition = "message indexquery 'payload.user:bob'"
     found = spark.sql(f"SELECT id FROM {nested} WHERE {condition}").collect()
     assert [row.id for row in found] == [2]
@@ -141,6 +141,12 @@ def test_cached_rows_are_matched(spark, views):
     kept = spark.table("searched").cache()
     try:
         assert kept.where("message indexquery 'timeout'").count() == 67
+        assert kept.where("day indexquery '2026-01-02'").count() == 100
+        # found before any task starts
+        for wrong in ("message indexquery '(timeout'", "day indexquery 'timeout'"):
+            with pytest.raises(PySparkException, match="QUERY_SYNTAX") as caught:
+                kept.where(wrong).count()
+            assert "Traceback" not in str(caught.value)
     finally:
         spark.catalog.clearCache()
 

@@ -77,6 +77,6 @@ def matcher(request: Request) -> Answer:
     if field is not None:
         check_field(field, described, mode)
     function = RowMatcher(RowSearch(tuple(fields), tuple(described), field, mode), request.now)
-    if body.get("query") is not None:  # an invalid query fails before any task starts
-        function.search.members(function.settle(body["query"]))
+    if body.get("search") is not None:  # an invalid query fails before any task starts
+        function.search.members(function.settle(body["search"]))
     return {}, [pickleSer.dumps((function, BooleanType()))]
