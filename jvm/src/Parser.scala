@@ -122,8 +122,10 @@ object Sql {
   def words(tokens: IndexedSeq[String]): IndexedSeq[String] = tokens.filterNot(blank)
   private def blank(token: String) = token.trim.isEmpty || token.startsWith("--") || token.startsWith("/*")
   private def word(token: String) = Character.isLetterOrDigit(token.codePointAt(0)) || token(0) == '_'
-  private def name(token: String) = token(0) == '`' || (word(token) && !literal(token))
-  def literal(token: String) = token.endsWith("'") || token.endsWith("\"")
+  private def name(token: String) = token(0) == '`' || named(token) || (word(token) && !literal(token))
+  def literal(token: String) = token.endsWith("'") || (token.endsWith("\"") && !named(token))
+  /** Whether double quotes enclose a name, not a string: a setting of Spark. */
+  private def named(token: String) = token(0) == '"' && SQLConf.get.doubleQuotedIdentifiers
 
   /** `a['b'] indexquery 'x'` becomes `indexquery(a['b'], 'x')`, `* indexquery 'x'` becomes `indexqueryall('x')`. */
   def rewrite(text: String, tokens: IndexedSeq[String]): String =

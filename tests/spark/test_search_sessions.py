@@ -82,3 +82,13 @@ def test_a_view_is_searched_in_another_time_zone(spark, table, made, read, want)
         assert found(spark, "true", "zone_searched") == want
         assert sorted(row.id for row in frame.collect()) == want
     spark.catalog.dropTempView("zone_searched")
+
+
+def test_names_in_double_quotes(spark, table):
+    with settings(spark, ansi_doubleQuotedIdentifiers="true"):
+        assert found(spark, "\"message\" indexquery 'disk'") == [1, 2]
+        assert found(spark, 't."part"."code" indexquery \'x*\'', f'"{table}" t') == [1, 2]
+        spark.sql("DECLARE OR REPLACE VARIABLE \"wanted\" STRING DEFAULT 'slow'")
+        assert found(spark, 'message indexquery "wanted"') == [2]
+        spark.sql("DROP TEMPORARY VARIABLE wanted")
+    assert found(spark, 'message indexquery "disk"') == [1, 2]
