@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.api.python.SimplePythonFunction
 import org.apache.spark.sql.catalyst.expressions.{Predicate => _, _}
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
@@ -79,10 +80,18 @@ object MatchRows extends Rule[LogicalPlan] with PredicateHelper {
       tables.head.exists(table => onlySearches(part) || answers(table, part, input)))
   }
 
-  /** Whether a search is of a column or struct member, but not of a partition column, whose values only the log has. */
-  private def isIndexed(search: Search, input: Inputs): Boolean =
-    search.all || (Names.path(Inputs.bare(search.left)).isDefined &&
-      !input.source(search).exists { case (table, name) => table.state.partitionColumns.contains(name) })
+  /**
+   * Whether a search is of a column or struct member, but not of a partition column, whose values only the log has, nor
+   * of a column that Spark pads.
+   */
+  private def isIndexed(search: Search, input: Inputs): Boolean = {
+    val column = input.source(search)
+    def partition = column.exists { case (table, name) => table.state.partitionColumns.contains(name) }
+    def padded = column.exists { case (table, name) =>
+      table.schema().exists(c => c.name == name && Inputs.isPadded(c.dataType))
+    }
+    !padded && (search.all || (Names.path(Inputs.bare(search.left)).isDefined && !partition))
+  }
 
   private def onlySearches(e: Expression): Boolean = e match {
     case And(l, r) => onlySearches(l) && onlySearches(r)
@@ -202,12 +211,24 @@ object Inputs {
     }
   }
 
-  /** The column that an expression is; permanent views cast every column to its own type. */
+  /** The column that an expression is; permanent views cast every column to its own type, and Spark pads CHAR. */
   private def itself(e: Expression): Option[Attribute] = e match {
     case c: Cast if c.dataType == c.child.dataType => itself(c.child)
     case a: Attribute => Some(a)
+    case padded if padded.exists(pads) => padded.references.toSeq match {
+      case Seq(only) if only.dataType == padded.dataType => Some(only)
+      case _ => None
+    }
     case _ => None
   }
+
+  private def pads(e: Expression): Boolean = e match {
+    case call: StaticInvoke => call.functionName == "readSidePadding"
+    case _ => false
+  }
+
+  /** Whether Spark pads values of a type when it reads them, also inside of others. */
+  def isPadded(kind: DataType): Boolean = kind.existsRecursively(_.isInstanceOf[CharType])
 
   private def origin(plan: LogicalPlan, column: Attribute, ctes: Ctes): Option[(IndexTable, String)] = {
     def below(c: Attribute) = plan.children.iterator.flatMap(origin(_, c, ctes)).nextOption()

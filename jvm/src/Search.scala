@@ -3,10 +3,11 @@ package org.apache.spark.sql.indextables
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.{TypeCheckResult, UnresolvedAttribute}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BinaryComparison, Cast, Expression, Literal, StringRPad}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, NullType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -44,7 +45,14 @@ case class Search(operator: String, all: Boolean, left: Expression, right: Expre
     s"[SEARCH_NOT_PUSHED] `$shown` cannot be answered by an index here" + (
       if (all && Compat.hasArrowFunctions) "; hint: search one column by name, or filter before caching or aggregating"
       else "; hint: use it in WHERE, directly on a column of an IndexTables table, or use Spark 4.1 or newer"))
-  override protected def withNewChildrenInternal(l: Expression, r: Expression): Expression = copy(left = l, right = r)
+  override protected def withNewChildrenInternal(l: Expression, r: Expression): Expression =
+    copy(left = unpadded(l, left), right = unpadded(r, right))
+
+  /** Spark pads what is compared with a CHAR column, but a query is not a value. */
+  private def unpadded(changed: Expression, before: Expression): Expression = changed match {
+    case StringRPad(same, _, _) if same.fastEquals(before) => before
+    case _ => changed
+  }
 }
 
 object Search {
@@ -109,7 +117,9 @@ object ResolveSearch extends Rule[LogicalPlan] {
     // without an IndexTables table, all columns are meant
     val ours = output.filter(a => tables.exists(_.contains(a)))
     val candidates = (if (ours.isEmpty && Compat.hasArrowFunctions) output else ours).filter(fits)
-    val texts = candidates.filter(_.dataType.isInstanceOf[StringType])
-    if (tables.count(t => candidates.exists(t.contains)) <= 1) (texts ++ candidates).headOption else None
+    // a search of a column that Spark pads cannot be pushed down
+    val (padded, plain) = candidates.partition(a => CharVarcharUtils.getRawType(a.metadata).exists(Inputs.isPadded))
+    val texts = plain.filter(_.dataType.isInstanceOf[StringType])
+    if (tables.count(t => candidates.exists(t.contains)) <= 1) (texts ++ plain ++ padded).headOption else None
   }
 }

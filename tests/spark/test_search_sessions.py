@@ -92,3 +92,26 @@ def test_names_in_double_quotes(spark, table):
         assert found(spark, 'message indexquery "wanted"') == [2]
         spark.sql("DROP TEMPORARY VARIABLE wanted")
     assert found(spark, 'message indexquery "disk"') == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("condition", "want"),
+    [
+        ("message indexquery 'code:ab*'", [1, 2, 4]),
+        ("message indexquery 'code:\"ab   \"'", [1]),
+        ("message indexquery 'code:ab'", []),
+        ("message indexquery 'part.code:\"x  \"'", [1]),
+        ("message indexquery 'codes:y*'", [1, 2]),
+        ("* indexquery 'disk OR \"peer reset\"'", [1, 2, 4]),
+        ("code indexquery 'ab*'", [1, 2, 4]),
+        ("code indexquery 'ab'", []),
+        ("code indexquery '\"ab   \"'", [1]),
+        ("code fieldmatch '\"abc  \"'", [2]),
+        ("part.code indexquery '\"x  \"'", [1]),
+    ],
+)
+def test_char_columns_are_searched_as_they_are_indexed(spark, table, condition, want):
+    for padding in ("true", "false"):
+        with settings(spark, readSideCharPadding=padding):
+            assert found(spark, condition) == want
+            assert found(spark, f"{condition} OR {BY_ROW}") == want
