@@ -217,3 +217,21 @@ def test_common_table_expressions_are_searched_by_the_index(spark, many, stateme
 )
 def test_rows_of_a_table_keep_its_analyzers(spark, many, statement, want):
     assert sorted(row.id for row in spark.sql(statement).collect()) == want
+
+
+def test_phrases_without_positions_fail_alike(spark, table_path):
+    frame = spark.sql(
+        "SELECT * FROM VALUES (1, 'full disk', 'x'), (2, 'disk is full', 'full disk')"
+    )
+    writer = frame.toDF("id", "bare", "kept").write.format("indextables")
+    writer = writer.options(
+        **{"indexing.typemap.bare": "text", "indexing.indexrecordoption.bare": "basic"}
+    )
+    writer.option("indexing.typemap.kept", "text").save(table_path)
+    where = f"SELECT id FROM indextables.`{table_path}` WHERE "
+    for more in ("", " OR rand() > 2"):
+        found = spark.sql(f"{where} * indexquery '\"full disk\"'{more}").collect()
+        assert [row.id for row in found] == [2]
+        assert spark.sql(f"{where} bare indexquery 'full disk'{more}").count() == 2
+        with pytest.raises(PySparkException, match="field `bare` keeps no positions"):
+            spark.sql(f"{where} bare indexquery '\"full disk\"'{more}").collect()
