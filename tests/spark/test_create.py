@@ -330,6 +330,26 @@ def test_a_table_of_partition_columns_alone_is_refused(spark, name, table_path, 
     assert not IndexTable.isIndexTable(spark, table_path)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE {name} (a INT, A STRING) USING indextables",
+        "CREATE TABLE {name} USING indextables AS SELECT 1 AS a, 'x' AS A",
+        "CREATE OR REPLACE TABLE {name} USING indextables AS SELECT 1 AS a, 'x' AS A",
+        "CREATE TABLE indextables.`{path}` AS SELECT 1 AS a, 'x' AS A",
+    ],
+)
+def test_columns_that_differ_only_in_case_are_refused(spark, name, table_path, statement):
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(Exception, match="SCHEMA_DUPLICATE_COLUMN"):
+            spark.sql(statement.format(name=name, path=table_path))
+    finally:
+        spark.conf.set("spark.sql.caseSensitive", "false")
+    assert not spark.catalog.tableExists(name)
+    assert not IndexTable.isIndexTable(spark, table_path)
+
+
 def test_create_like(spark, name, existing):
     spark.sql("DROP TABLE IF EXISTS same")
     spark.sql(f"CREATE TABLE {name} USING indextables LOCATION '{existing}'")

@@ -14,6 +14,7 @@ from indextables.log.transaction import Attempt
 from indextables.model.types import Struct
 from indextables.plan.constraints import checks_of, require_no_checks
 from indextables.plan.layout import plan_layout
+from indextables.plan.schemas import check_duplicates
 from indextables.read.table import OpenTable
 from indextables.save.commit import Save, commit_save, plan_save
 from indextables.save.condition import Condition
@@ -184,6 +185,8 @@ def _spec(request: Request, table: OpenTable | None) -> WriteSpec:
     overwrite = request.body.get("overwrite", "none")
     # a table that is replaced loses its properties
     known = {} if snapshot is None or overwrite == "table" else snapshot.metadata.configuration
+    if snapshot is None or overwrite == "table":
+        check_duplicates(schema)
     settings = request.settings_for(known)
     log = log_of(request)
     return spec_of_write(log, snapshot, schema, partitions, settings, overwrite=overwrite)
