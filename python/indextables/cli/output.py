@@ -55,7 +55,8 @@ def show(
     """Print a result; `columns` selects the columns of tables, `upright` prints one per line."""
     rows = to_rows(answer)
     if as_json:
-        print(json.dumps(finite(rows), default=plain, ensure_ascii=False, indent=2))
+        # what follows a table may never end: a reader of a pipe gets each answer at once
+        print(json.dumps(finite(rows), default=plain, ensure_ascii=False, indent=2), flush=True)
         return
     # metrics of a command are shown as columns; rows of a table are shown unchanged
     flat = [flattened(row) for row in rows] if columns is None else rows

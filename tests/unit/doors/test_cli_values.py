@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -114,3 +116,14 @@ def test_a_column_may_not_hide_the_score(table_path):
     with pytest.raises(IndexTablesError, match=r"COLUMN_RESERVED.*_score"):
         table.search("m:a")
     assert table.search("m:a", order_by=["m"])["_score"].to_pylist() == [1]
+
+
+def test_rows_that_follow_are_written_at_once(table):
+    command = [*COMMAND, "search", table, "message:timeout", "--follow", "--json"]
+    buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=buffered) as following:
+        assert following.stdout is not None
+        ready, _, _ = select.select([following.stdout], [], [], 60)
+        following.terminate()
+    assert ready
+    assert following.returncode != 0
