@@ -112,6 +112,9 @@ impl<'a> Target<'a> {
     pub fn range(&self, lower: Option<&Bound>, upper: Option<&Bound>) -> Result<Box<dyn Query>> {
         if self.is_nested() {
             let sample = lower.or(upper).map_or(&Value::Null, |b| &b.value);
+            if sample.is_number() && self.leaf_type().is_none() {
+                return Ok(self.nested(Test::spans(vec![Span::numbers(lower, upper)?])));
+            }
             let span = Span::range(self.leaf_kind(sample), lower, upper)?;
             if let Some(query) = self.place().and_then(|place| place.range(&span)) {
                 return Ok(query);

@@ -59,9 +59,18 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Span {
     Empty,
-    Bool { no: bool, yes: bool },
+    Bool {
+        no: bool,
+        yes: bool,
+    },
     Whole(i128, i128),
     Float(FloatSpan),
+    /// Numbers whose type is not declared: the whole ones, which are exact, and the others.
+    Number {
+        low: i128,
+        high: i128,
+        float: FloatSpan,
+    },
     Text(Option<(Vec<u8>, bool)>, Option<(Vec<u8>, bool)>),
     Bytes(Option<(Vec<u8>, bool)>, Option<(Vec<u8>, bool)>),
 }
@@ -221,6 +230,16 @@ impl Span {
             Kind::Text => Span::Text(end(lower, text_value)?, end(upper, text_value)?),
             Kind::Bytes => Span::Bytes(end(lower, bytes_value)?, end(upper, bytes_value)?),
         })
+    }
+
+    /// Numbers of JSON, each of which is whole or not.
+    pub fn numbers(lower: Option<&Bound>, upper: Option<&Bound>) -> Result<Span> {
+        let (low, high) = match whole_span(lower, upper, 0)? {
+            Span::Whole(low, high) => (low, high),
+            _ => (1, 0),
+        };
+        let float = FloatSpan { lower: end(lower, float_value)?, upper: end(upper, float_value)? };
+        Ok(Span::Number { low, high, float })
     }
 
     /// The span of exactly one value.

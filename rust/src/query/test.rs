@@ -65,6 +65,13 @@ impl Test {
 
     /// Whether a stored value passes, read as a value of the given type or of its own.
     pub fn check_stored(&self, value: Stored<'_>, leaf: &Leaf) -> Result<bool> {
+        // no long holds it
+        let value = match value {
+            Stored::U64(whole) if leaf.declared.is_none() && i64::try_from(whole).is_err() => {
+                Stored::F64(whole as f64)
+            }
+            value => value,
+        };
         let own = match value {
             Stored::Null => return Ok(false),
             Stored::Bool(_) => DataType::Boolean,
@@ -119,7 +126,7 @@ fn check_spans(Spans { list: spans, points }: &Spans, array: &ArrayRef) -> Resul
             let values = values.as_primitive::<Float64Type>();
             let hit = |value: f64| {
                 any(&|span| match span {
-                    Span::Float(span) => span.contains(value),
+                    Span::Float(span) | Span::Number { float: span, .. } => span.contains(value),
                     // a whole literal against a field whose type is not declared
                     Span::Whole(low, high) => value >= *low as f64 && value <= *high as f64,
                     _ => false,
@@ -153,7 +160,7 @@ fn check_spans(Spans { list: spans, points }: &Spans, array: &ArrayRef) -> Resul
 
 fn whole_hit(spans: &[Span], value: i128) -> bool {
     spans.iter().any(|span| match span {
-        Span::Whole(low, high) => (*low..=*high).contains(&value),
+        Span::Whole(low, high) | Span::Number { low, high, .. } => (*low..=*high).contains(&value),
         Span::Float(span) => span.contains(value as f64),
         _ => false,
     })
