@@ -65,6 +65,9 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({self.path!r}, version={self.version})"
 
+    def __reduce__(self) -> tuple[Callable[..., Table], tuple[Any, ...]]:
+        return open, (self.path, self.version, None, self._options)  # as another process opens it
+
     def _repr_html_(self) -> str:
         columns = [
             (info.name, str(self.schema.field(info.name).type), _index_of(info))
@@ -115,8 +118,7 @@ class Table:
         companion = self._table.companion
         if companion is None or companion.files is None:
             return self._snapshot.num_records
-        rows = live_rows(companion.files)
-        return None if rows is None else pc.sum(rows).as_py() or 0
+        return None if (rows := live_rows(companion.files)) is None else pc.sum(rows).as_py() or 0
 
     @property
     def size_bytes(self) -> int:
@@ -172,8 +174,7 @@ class Table:
         """Explain the scores of the best rows for a query.
 
         `where` selects rows, such as `id = 7`. Each row has its `score` and an `explanation`: the
-        parts of the query, each with its score (None: it does not match) and, for words and
-        phrases, the numbers it is computed from.
+        parts of the query, each with its score (None: no match) and the numbers behind it.
         """
         row_id(self._snapshot.schema, "explain_score")
         names = [*self.schema.names, *EXPLAINED]

@@ -162,6 +162,18 @@ def _size(text: str) -> int:
 SIZE = Parser(_size, "bytes, or a number with K, M, G or T, such as `256M`")
 
 
+def size_from(megabytes: int) -> Parser[int]:
+    """A size of at least some megabytes."""
+
+    def parse(text: str) -> int:
+        value = _size(text)
+        if value < megabytes << 20:
+            raise ValueError(text)
+        return value
+
+    return Parser(parse, f"{SIZE.allowed}, at least `{megabytes}M`")
+
+
 def optional(parser: Parser[T]) -> Parser[T | None]:
     """The same parser for keys that are unset by default; an empty value also unsets the key."""
     return Parser(lambda text: parser.parse(text) if text.strip() else None, parser.allowed)

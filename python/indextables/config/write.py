@@ -15,6 +15,7 @@ from indextables.config.option import (
     integer,
     number,
     optional,
+    size_from,
 )
 
 _GROUP = "Writing"
@@ -23,7 +24,7 @@ _OPTION = (Scope.OPTION,)
 
 HEAP_BYTES = Option(
     "indexWriter.heapSize",
-    SIZE,
+    size_from(1),
     256 << 20,
     "Memory of one split being written.",
     _GROUP,

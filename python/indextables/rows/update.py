@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from indextables.save.spec import spec_of_write
 from indextables.save.splits import sorted_by_partition, write_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from indextables.expr.predicate import Predicate
     from indextables.read.table import OpenTable
 
@@ -75,13 +74,31 @@ def _has_fractions(kind: pa.DataType) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
+def _lost(value: Any, kind: pa.DataType) -> str | None:
+    """What Arrow would drop of a value of this type: fractions and unknown members."""
+    if isinstance(value, float | Decimal) and not _has_fractions(kind) and value % 1:
+        return f"{value} is not a whole number"
+    parts: list[tuple[Any, pa.DataType]] = []
+    if pa.types.is_struct(kind) and isinstance(value, Mapping):
+        members = {member.name: member.type for member in kind}
+        unknown = [str(name) for name in value if name not in members]
+        if unknown:
+            return f"there is no member {', '.join(unknown)}, only {', '.join(members)}"
+        parts = [(value[name], members[name]) for name in value]
+    elif pa.types.is_map(kind) and value is not None:
+        entries = value.items() if isinstance(value, Mapping) else value
+        parts = [part for k, v in entries for part in ((k, kind.key_type), (v, kind.item_type))]
+    elif pa.types.is_list(kind) and value is not None:
+        parts = [(element, kind.value_type) for element in value]
+    return next((lost for part in parts if (lost := _lost(*part)) is not None), None)
+
+
 def _constant(value: Any, field: pa.Field) -> pa.Array:
     try:
         found = pa.array([value], field.type)
     except (ValueError, TypeError, ArithmeticError) as problem:
         raise error("DATA_BAD_VALUE", column=field.name, detail=str(problem)) from problem
-    # Arrow drops the fraction
-    if isinstance(value, float | Decimal) and not _has_fractions(field.type) and value % 1:
-        detail = f"{value} is not a whole number"
-        raise error("DATA_BAD_VALUE", column=field.name, detail=detail)
+    lost = _lost(value, field.type)
+    if lost is not None:
+        raise error("DATA_BAD_VALUE", column=field.name, detail=lost)
     return found

@@ -80,6 +80,7 @@ def test_names_stand_for_token_lengths():
         ("read.mode", "turbo", "one of `complete`, `fast`"),
         ("indexWriter.heapSize", "12Q", "bytes, or a number with K, M, G or T"),
         ("indexWriter.heapSize", "0M", "bytes"),
+        ("indexWriter.heapSize", "1023K", "at least `1M`"),
         ("state.compaction.tombstoneThreshold", "1.5", "a number at least 0, at most 1"),
         ("state.compaction.tombstoneThreshold", "nan", "a number"),
         ("read.splitsPerTask", "0", "`auto` or an integer at least 1"),

@@ -126,12 +126,15 @@ def test_what_cannot_be_changed_is_said(table):
 @pytest.mark.parametrize(
     ("column", "value"),
     [("n", 1.5), ("n", Decimal("1.5")), ("n", float("nan")), ("d", 1.5), ("d", float("inf")),
-     ("s", "\udcff"), ("s", 1), ("n", object())],
+     ("s", "\udcff"), ("s", 1), ("n", object()),
+     ("p", {"n": 1.5}), ("p", {"unknown": 1}), ("p", {"l": [1, 2.5]}), ("p", {"m": {"a": 0.5}})],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_is_an_error(table_path, column, value):
+    members = {"n": pa.int32(), "l": pa.list_(pa.int32()), "m": pa.map_(pa.string(), pa.int32())}
     columns = {"n": pa.array([1], pa.int8()), "d": pa.array([0], pa.date32()), "s": ["a"]}
+    columns["p"] = pa.array([None], pa.struct(list(members.items())))
     before = indextables.write(pa.table(columns), table_path)
     with pytest.raises(IndexTablesError, match=f"DATA_BAD_VALUE.*`{column}`"):
         indextables.update(table_path, {column: value})
-    assert indextables.update(table_path, {"n": 2.0}) == 1
+    assert indextables.update(table_path, {"n": 2.0, "p": {"l": [1, 2.0], "m": {"a": 1}}}) == 1
     assert indextables.open(table_path).version == before.version + 1

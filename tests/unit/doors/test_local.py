@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,6 +36,12 @@ def test_open_tells_what_the_table_is(logs: Path, expected: pa.Table):
 
 def test_open_reads_an_older_version(logs: Path):
     assert indextables.open(str(logs / "table"), version=0).num_rows == 0
+
+
+def test_a_table_is_sent_to_other_processes(logs: Path):
+    table = indextables.open(str(logs / "table"), version=0, options={"read.score": "split"})
+    for sent in (pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+        assert (repr(sent), sent.num_rows) == (repr(table), 0)
 
 
 def test_scan_returns_exactly_the_rows(logs: Path, expected: pa.Table):
