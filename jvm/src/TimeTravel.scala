@@ -14,7 +14,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
  * `name VERSION AS OF n` of a table in Spark's session catalog: that catalog has no versions, so the table is opened
- * here, at the requested version.
+ * here, at the requested version. Also a path at a timestamp that is computed: Spark takes it for a file before it knows
+ * the timestamp.
  */
 case class TravelByName(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   private def classic = session.asInstanceOf[ClassicSession]
@@ -22,7 +23,7 @@ case class TravelByName(session: SparkSession) extends Rule[LogicalPlan] with Lo
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperators {
     case travel @ RelationTimeTravel(name: UnresolvedRelation, timestamp, version) =>
-      table(name).fold[LogicalPlan](travel) { table =>
+      table(name, timestamp.exists(!_.resolved)).fold[LogicalPlan](travel) { table =>
         val at = version.map("versionAsOf" -> _) ++ timestamp.map("timestampAsOf" -> instant(_))
         val properties = (table.given.asScala ++ at).asJava
         val opened = IndexTable(TableState.load(properties).existing, properties, writable = false)
@@ -31,8 +32,9 @@ case class TravelByName(session: SparkSession) extends Rule[LogicalPlan] with Lo
     case other => other.transformExpressions { case s: SubqueryExpression => s.withNewPlan(apply(s.plan)) }
   }
 
-  private def table(name: UnresolvedRelation): Option[IndexTable] = name.multipartIdentifier match {
-    case CatalogAndIdentifier(catalog: TableCatalog, id) if CatalogV2Util.isSessionCatalog(catalog) =>
+  private def table(name: UnresolvedRelation, computed: Boolean): Option[IndexTable] = name.multipartIdentifier match {
+    case CatalogAndIdentifier(catalog: TableCatalog, id)
+        if CatalogV2Util.isSessionCatalog(catalog) || (computed && catalog.isInstanceOf[PathCatalog]) =>
       scala.util.Try(catalog.loadTable(id)).toOption.collect { case found: IndexTable => found }
     case _ => None
   }

@@ -161,7 +161,11 @@ def test_versions_of_a_name(spark, name):
     timestamp = next(row.timestamp for row in history if row.version == 1)
     shown = f"SELECT count(*) FROM {name} TIMESTAMP AS OF '{timestamp}'"
     assert rows(spark, shown) == [(3,)]
-    assert rows(spark, f"SELECT count(*) FROM {name} TIMESTAMP AS OF now()") == [(2,)]
+    path = f"indextables.`{IndexTable.forName(spark, name).path}`"
+    for table in (name, path):
+        assert rows(spark, f"SELECT count(*) FROM {table} TIMESTAMP AS OF now()") == [(2,)]
+        computed = f"TIMESTAMP '{timestamp}' + INTERVAL 0 SECONDS"
+        assert rows(spark, f"SELECT count(*) FROM {table} TIMESTAMP AS OF {computed}") == [(3,)]
     with pytest.raises(Exception, match="VERSION_NOT_AVAILABLE"):
         spark.sql(f"SELECT * FROM {name} VERSION AS OF 99").collect()
 

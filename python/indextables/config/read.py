@@ -71,7 +71,7 @@ TIMESTAMP_AS_OF = Option(
     "timestampAsOf",
     optional(TEXT),
     None,
-    "Timestamp of the table to read, such as `2026-01-31 12:00:00`.",
+    "Timestamp of the table to read, such as `2026-01-31 12:00:00`; without an offset, in UTC.",
     _GROUP,
     _OPTION,
     bare=True,
