@@ -16,13 +16,16 @@ object Locations {
     val conf = SparkContext.getActive.map(_.hadoopConfiguration).getOrElse(new Configuration())
     val root = defaultFileSystem(conf)
     // Python's client may support a store that Hadoop has no class for; Hadoop's home directories are in /user
-    try FileSystem.get(root, conf).getWorkingDirectory.toString
+    try (if (root.getScheme == "file") local else FileSystem.get(root, conf)).getWorkingDirectory.toString
     catch {
       case _: IOException | _: RuntimeException =>
         val home = new Path("/user", UserGroupInformation.getCurrentUser.getShortUserName)
         home.makeQualified(root, home).toString
     }
   }
+
+  // to find it, Hadoop walks the stack of the thread for its user: that is slow in the planning of a query
+  private lazy val local = FileSystem.get(URI.create("file:///"), new Configuration())
 
   def isLocal(path: String): Boolean = path.startsWith("/") && base().startsWith("file:")
 

@@ -15,6 +15,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.{JobArtifactSet, SparkContext, SparkEnv, SparkException}
 import org.apache.spark.api.python.{PythonWorkerUtils, SpecialLengths}
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.TableCatalog
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.python.PythonPlannerRunner
 import org.apache.spark.sql.internal.SQLConf
@@ -126,9 +127,10 @@ object Rpc {
   def table(properties: java.util.Map[String, String]): ObjectNode =
     json().set[ObjectNode]("properties", options(properties))
 
+  /** Options or properties, without the second copy of options that Spark adds to the properties of new tables. */
   def options(values: java.util.Map[String, String]): ObjectNode = {
     val node = json()
-    values.asScala.foreach { case (k, v) => node.put(k, v) }
+    values.asScala.foreach { case (k, v) => if (!k.startsWith(TableCatalog.OPTION_PREFIX)) node.put(k, v) }
     node
   }
 

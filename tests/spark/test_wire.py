@@ -78,3 +78,9 @@ def test_other_protocol_is_refused():
     answer, parts = dispatch("ping", json.dumps({"protocol": PROTOCOL + 1}))
     assert answer["error"]["code"] == "HOOKS_MISMATCH"
     assert parts == []
+
+
+def test_the_copies_of_options_that_spark_adds_to_properties_are_left_out(spark):
+    given = {"indexing.typemap.m": "text", "option.indexing.typemap.m": "text"}
+    sent = spark._jvm.org.apache.spark.sql.indextables.Rpc.options(given)
+    assert json.loads(sent.toString()) == {"indexing.typemap.m": "text"}

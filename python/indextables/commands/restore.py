@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from indextables.runtime.context import Context
     from indextables.runtime.steps import Steps
 
+_log = logging.getLogger("indextables.restore")
 _PARTS = (
     TARGET,
     Clause("TO VERSION AS OF", "version", NumberKind()),
@@ -150,20 +152,31 @@ def _check_version(table: OpenTable, version: int, done: Snapshot, before: Snaps
         looking_again(lambda: table.log.reader.load(version))
     except IndexTablesError as cause:
         if cause.code not in ("VERSION_NOT_AVAILABLE", "FILE_MISSING"):
-            raise
+            # the restore is committed, whatever the store says now
+            _log.warning("version %d of `%s` was not checked again: %s", version, table.path, cause)
+            return
     else:
         return
     undo = operations.restore(done, before)
 
     def rebuild(newest: Snapshot) -> tuple[Action, ...]:
         if newest.version != done.version:
-            state = f"another writer was faster: if files are missing, restore {before.version}"
-            raise error("RESTORE_CLEANED", version=version, state=state)
+            raise error(
+                "COMMIT_CONFLICT",
+                operation="undoing a RESTORE",
+                winner="another commit",
+                version=newest.version,
+                detail="it would be undone, too",
+            )
         assert undo.rebuild is not None
         return undo.rebuild(newest)
 
-    after = table.log.commit(replace(undo, rebuild=rebuild, on_companion=True))
-    state = f"version {after.version} undid this and is equal to version {before.version}"
+    try:
+        after = table.log.commit(replace(undo, rebuild=rebuild, on_companion=True)).version
+        state = f"version {after} undid this and is equal to version {before.version}"
+    except IndexTablesError as cause:
+        _log.warning("the restore of version %d was not undone: %s", version, cause)
+        state = f"if files are missing now, restore version {before.version}"
     raise error("RESTORE_CLEANED", version=version, state=state)
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from indextables.commands.purge import run_purge
 from indextables.commands.restore import run_restore
-from indextables.errors import InvalidError
+from indextables.errors import InvalidError, error
 from indextables.log import Log
 from indextables.log.actions import DeletionVector, RemoveFile
+from indextables.log.reading import Reader
 from indextables.runtime.steps import finish
 
 
@@ -98,9 +99,21 @@ def test_the_error_names_the_version_to_go_back_to(expired, monkeypatch):
     )
     with pytest.raises(InvalidError, match="RESTORE_CLEANED") as caught:
         run_restore(table.open(), version=1)
-    assert "restore 2" in str(caught.value)
+    assert "restore version 2" in str(caught.value)
     run_restore(table.open(), version=2)
     assert table.paths() == ["splits/split-new.split"]
+
+
+def test_a_restore_is_done_when_the_store_fails_after_the_commit(table, monkeypatch):
+    def fail(reader, version=None):
+        raise error("STORAGE_FAILED", path="x", detail="simulated")
+
+    _around_the_first_commit(
+        monkeypatch, lambda: None, lambda: monkeypatch.setattr(Reader, "load", fail)
+    )
+    assert run_restore(table.open(), version=1)[0]["new_version"] == 3
+    monkeypatch.undo()
+    assert table.paths() == [table.first.path]
 
 
 def test_an_expired_version_is_restored(expired):
