@@ -2,6 +2,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+# what keeps one core busy runs beside the next thing that does
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += --jobs=2
+endif
 
 PYTHON ?= python3
 SPARK ?= 4.3.0
